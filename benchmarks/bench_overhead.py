@@ -1,7 +1,7 @@
 """bench_overhead.py [MODEL.onnx...]: what `ridge bench` costs beside a bare loop over ONNX Runtime's C API.
 
-Both run the same model with the same library and threads, in turn and in random order, round after round. The ratio is the
-geometric mean over the rounds with its 95 % confidence interval. Goal (issue 3): at least 0.98. Exit 1 below it.
+Both run the same model with the same library and threads, in turn and in random order, round after round. The ratio is
+the geometric mean over the rounds with its 95 % confidence interval. Goal (issue 3): at least 0.98. Exit 1 below it.
 Without models: resnet50, mlp and identity, made by `ridge make`.
 """
 
@@ -36,8 +36,10 @@ def bare_rate(loop, library, model, threads, seconds):
 
 def compare(model, arguments):
     rates = {"ridge bench": [], "bare loop": []}
-    todo = {"ridge bench": lambda: ridge_rate(arguments.ridge, arguments.library, model, arguments.threads, arguments.seconds),
-            "bare loop": lambda: bare_rate(arguments.loop, arguments.library, model, arguments.threads, arguments.seconds)}
+    todo = {"ridge bench": lambda: ridge_rate(arguments.ridge, arguments.library, model, arguments.threads,
+                                              arguments.seconds),
+            "bare loop": lambda: bare_rate(arguments.loop, arguments.library, model, arguments.threads,
+                                           arguments.seconds)}
     for _ in range(arguments.rounds):
         for name in random.sample(list(todo), 2):
             rates[name].append(todo[name]())
@@ -46,7 +48,8 @@ def compare(model, arguments):
     mean = statistics.mean(logs)
     ratio, low, high = math.exp(mean), math.exp(mean - half), math.exp(mean + half)
     print(f"{pathlib.Path(model).name:24} ridge bench {statistics.median(rates['ridge bench']):10.4g} runs/s   "
-          f"bare loop {statistics.median(rates['bare loop']):10.4g} runs/s   ratio {ratio:.3f} [{low:.3f}, {high:.3f}]", flush=True)
+          f"bare loop {statistics.median(rates['bare loop']):10.4g} runs/s   ratio {ratio:.3f} [{low:.3f}, {high:.3f}]",
+          flush=True)
     return ratio
 
 

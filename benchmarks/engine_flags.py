@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Renews data/engine_flags.csv: the flags that ridge writes into launch lines, as the engines' own packages declare them.
+"""Renews data/engine_flags.csv: the flags that ridge writes into launch lines, as the engines' own packages declare
+them.
 
     python benchmarks/engine_flags.py [vllm==0.33.0] [sglang==0.5.23]
 
-Downloads the packages (350 MB) without installing them and reads their sources. Fails if a flag of the table is gone: then src/llm/launch.cc has to
-change. Versions stand in src/llm/launch.cc too; a test compares them. TensorRT-LLM's package on PyPI has no sources (it points to another index):
-its rows are read from tensorrt_llm/commands/serve.py and tensorrt_llm/llmapi/llm_args.py of its repository by hand.
+Downloads the packages (350 MB) without installing them and reads their sources. Fails if a flag of the table is gone:
+then src/llm/launch.cc has to change. Versions stand in src/llm/launch.cc too; a test compares them. TensorRT-LLM's
+package on PyPI has no sources (it points to another index): its rows are read from tensorrt_llm/commands/serve.py and
+tensorrt_llm/llmapi/llm_args.py of its repository by hand.
 """
 
 import ast
@@ -31,14 +33,15 @@ def literals(trees):
                 continue
             value = node.value.slice if isinstance(node.value, ast.Subscript) else node.value
             if isinstance(value, (ast.Tuple, ast.List)):
-                texts = [each.value for each in value.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+                texts = [each.value for each in value.elts if isinstance(each, ast.Constant)
+                         and isinstance(each.value, str)]
                 if len(texts) == len(value.elts):
                     found[target.id] = texts
     return found
 
 
 def values_of(annotation, known):
-    """What a type allows, as a cell of the table: choices, else the first plain type in it."""
+    """A type's values, as a cell of the table: choices, else the first plain type in it."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
             return " ".join(str(each.value) for each in getattr(node.slice, "elts", [node.slice]))
@@ -59,14 +62,16 @@ def vllm(read, names):
     """add_argument("--flag", …) in arg_utils.py; the type is that of the configuration's member of the same name."""
     tree = read("vllm/engine/arg_utils.py")
     cli = read("vllm/entrypoints/common/cli_args.py")
-    flags = {argument.value for call in ast.walk(tree) if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_argument"
+    flags = {argument.value for call in ast.walk(tree) if isinstance(call, ast.Call)
+             and getattr(call.func, "attr", "") == "add_argument"
              for argument in call.args if isinstance(argument, ast.Constant)}
     config = [read(name) for name in names if name.startswith("vllm/config/") and name.endswith(".py")]
     known = literals([*config, read("vllm/model_executor/layers/quantization/__init__.py")])
     members = fields([*config, tree]) | fields([cli])
     flags |= {"--" + name.replace("_", "-") for name in fields([cli])}
     member = lambda flag: members.get(flag[2:].replace("-", "_"), ast.Name("str"))
-    return {flag: "JSON" if flag.endswith("-config") else values_of(member(flag), known) for flag in flags if flag.startswith("--")}
+    return {flag: "JSON" if flag.endswith("-config") else values_of(member(flag), known) for flag in flags
+            if flag.startswith("--")}
 
 
 def sglang(read, names):
@@ -96,8 +101,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for wanted in sys.argv[1:] or READERS:
             engine = wanted.split("==")[0]
-            subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest",
-                            folder, wanted], check=True)
+            subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+                            "--dest", folder, wanted], check=True)
             (wheel,) = pathlib.Path(folder).glob(f"{engine}-*.whl")
             with zipfile.ZipFile(wheel) as package:
                 reader, source = READERS[engine]
@@ -105,7 +110,8 @@ def main():
             version = wheel.name.split("-")[1]
             for row in rows:
                 if row["engine"] == engine:
-                    row |= {"version": version, "values": found[row["flag"]], "source": f"{engine} {version} on PyPI: {source}"}
+                    row |= {"version": version, "values": found[row["flag"]],
+                            "source": f"{engine} {version} on PyPI: {source}"}
     out = io.StringIO()
     writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\n")
     writer.writeheader()

@@ -1,17 +1,19 @@
 """exports.py DIR [--make | --compare] [--only TEXT]... [--plan-only]: whether `ridge plan` understands exported files.
 
 Makes models of torchvision, transformers and torch with random weights (nothing is downloaded), exports them with both
-exporters of torch and several opsets, open dimensions named; writes one network channels-last as Keras exports are, loops and
-branches as TensorFlow's are, and a quantised one. Then each file is planned, measured and compared:
+exporters of torch and several opsets, open dimensions named; writes one network channels-last as Keras exports are,
+loops and branches as TensorFlow's are, and a quantised one. Then each file is planned, measured and compared:
 
-  FLOPs      multiply-adds that ridge counts, twice, beside an independent counter: torch's FlopCounterMode on the module that was
+  FLOPs      multiply-adds that ridge counts, twice, beside an independent counter: torch's FlopCounterMode on the
+  module that was
              exported ("torch"), or a count written down by hand for what is no torch module ("hand"); goal: within 1 %
   memory     `ridge plan --memory` beside the peak (VmHWM) that `--measure` shows, median of 3
   question   a file with open dimensions beside the batch, planned without them, must ask for them and exit 2
 
-DIR keeps the files, and counts.json. `--make` needs the packages of `pypi_exports` in ./versions, in a virtual environment of its
-own:
-  . ./versions && python3 -m venv VENV && VENV/bin/pip install "${pypi_exports[@]}" && VENV/bin/python benchmarks/exports.py DIR --make
+DIR keeps the files, and counts.json. `--make` needs the packages of `pypi_exports` in ./versions, in a virtual
+environment of its own:
+  . ./versions && python3 -m venv VENV && VENV/bin/pip install "${pypi_exports[@]}" && VENV/bin/python
+  benchmarks/exports.py DIR --make
 `--compare` needs only ridge (RIDGE, default build/release/ridge).
 Exit 1 where a file cannot be planned, an operator has no rule, FLOPs differ, or no question is asked.
 """
@@ -62,7 +64,8 @@ def vision(name, size=224):
 def segmentation():
     import torch
     import torchvision
-    inner = torchvision.models.segmentation.deeplabv3_mobilenet_v3_large(weights=None, weights_backbone=None, aux_loss=False)
+    inner = torchvision.models.segmentation.deeplabv3_mobilenet_v3_large(weights=None, weights_backbone=None,
+                                                                         aux_loss=False)
 
     class Main(torch.nn.Module):
         def __init__(self):
@@ -101,15 +104,16 @@ def masked(module, batch, length):
     """A language model with its mask, both open."""
     import torch
     axes = {0: "batch", 1: "sequence"}
-    return Made(module, {"input_ids": ids(batch, length), "attention_mask": torch.ones(batch, length, dtype=torch.long)},
+    return Made(module,
+                {"input_ids": ids(batch, length), "attention_mask": torch.ones(batch, length, dtype=torch.long)},
                 {"input_ids": axes, "attention_mask": axes}, ("logits",))
 
 
 def bert():
     import torch
     import transformers
-    config = transformers.BertConfig(hidden_size=256, num_hidden_layers=4, num_attention_heads=4, intermediate_size=1024,
-                                     vocab_size=8000, attn_implementation="eager")
+    config = transformers.BertConfig(hidden_size=256, num_hidden_layers=4, num_attention_heads=4,
+                                     intermediate_size=1024, vocab_size=8000, attn_implementation="eager")
     module = wrapped(transformers.BertModel(config), lambda o: o.last_hidden_state, ["input_ids", "attention_mask"])
     axes = {0: "batch", 1: "sequence"}
     return Made(module, {"input_ids": ids(1, 128), "attention_mask": torch.ones(1, 128, dtype=torch.long)},
@@ -121,7 +125,8 @@ def distilbert():
     import transformers
     config = transformers.DistilBertConfig(dim=384, n_layers=3, n_heads=6, hidden_dim=1536, vocab_size=8000,
                                            attn_implementation="eager")
-    module = wrapped(transformers.DistilBertForSequenceClassification(config), lambda o: o.logits, ["input_ids", "attention_mask"])
+    module = wrapped(transformers.DistilBertForSequenceClassification(config), lambda o: o.logits,
+                     ["input_ids", "attention_mask"])
     axes = {0: "batch", 1: "sequence"}
     return Made(module, {"input_ids": ids(2, 96), "attention_mask": torch.ones(2, 96, dtype=torch.long)},
                 {"input_ids": axes, "attention_mask": axes}, ("logits",))
@@ -198,7 +203,8 @@ def t5_encoder():
 
 def t5():
     import transformers
-    module = wrapped(transformers.T5ForConditionalGeneration(t5_config()), lambda o: o.logits, ["input_ids", "decoder_input_ids"])
+    module = wrapped(transformers.T5ForConditionalGeneration(t5_config()), lambda o: o.logits,
+                     ["input_ids", "decoder_input_ids"])
     module.inner.config.use_cache = False
     return Made(module, {"input_ids": ids(1, 64), "decoder_input_ids": ids(1, 16)},
                 {"input_ids": {0: "batch", 1: "sequence"}, "decoder_input_ids": {0: "batch", 1: "target"}}, ("logits",))
@@ -216,7 +222,8 @@ def whisper_encoder():
 def wav2vec2():
     import torch
     import transformers
-    config = transformers.Wav2Vec2Config(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, intermediate_size=1024,
+    config = transformers.Wav2Vec2Config(hidden_size=256, num_hidden_layers=3, num_attention_heads=4,
+                                         intermediate_size=1024,
                                          conv_dim=[128] * 7, num_conv_pos_embeddings=32, attn_implementation="eager")
     module = wrapped(transformers.Wav2Vec2Model(config), lambda o: o.last_hidden_state, ["input_values"])
     return Made(module, {"input_values": torch.randn(1, 16000)}, {"input_values": {0: "batch", 1: "samples"}})
@@ -225,10 +232,11 @@ def wav2vec2():
 def clip():
     import torch
     import transformers
-    text = transformers.CLIPTextConfig(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, intermediate_size=1024,
+    text = transformers.CLIPTextConfig(hidden_size=256, num_hidden_layers=3, num_attention_heads=4,
+                                       intermediate_size=1024,
                                        vocab_size=8000, eos_token_id=7999, bos_token_id=7998, pad_token_id=1)
-    image = transformers.CLIPVisionConfig(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, intermediate_size=1024,
-                                          image_size=224, patch_size=32)
+    image = transformers.CLIPVisionConfig(hidden_size=256, num_hidden_layers=3, num_attention_heads=4,
+                                          intermediate_size=1024, image_size=224, patch_size=32)
     config = transformers.CLIPConfig(text_config=text.to_dict(), vision_config=image.to_dict(), projection_dim=256)
     module = transformers.CLIPModel(config)
     module.set_attn_implementation("eager")
@@ -260,16 +268,18 @@ def upsampler():
     """Transposed convolutions, pixel shuffle, group normalisation: what generators are made of."""
     import torch
     nn = torch.nn
-    module = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), nn.GroupNorm(8, 64), nn.SiLU(), nn.ConvTranspose2d(64, 64, 4, 2, 1),
-                           nn.LeakyReLU(0.2), nn.Conv2d(64, 256, 3, padding=1), nn.PixelShuffle(2), nn.Conv2d(64, 3, 3, padding=1),
-                           nn.Tanh())
+    module = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), nn.GroupNorm(8, 64), nn.SiLU(),
+                           nn.ConvTranspose2d(64, 64, 4, 2, 1),
+                           nn.LeakyReLU(0.2), nn.Conv2d(64, 256, 3, padding=1), nn.PixelShuffle(2),
+                           nn.Conv2d(64, 3, 3, padding=1), nn.Tanh())
     return Made(module, {"input": torch.randn(1, 3, 64, 64)}, {"input": {0: "batch", 2: "height", 3: "width"}})
 
 
 def volume():
     import torch
     nn = torch.nn
-    module = nn.Sequential(nn.Conv3d(1, 16, 3, padding=1), nn.BatchNorm3d(16), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(16, 32, 3, padding=1),
+    module = nn.Sequential(nn.Conv3d(1, 16, 3, padding=1), nn.BatchNorm3d(16), nn.ReLU(), nn.MaxPool3d(2),
+                           nn.Conv3d(16, 32, 3, padding=1),
                            nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(32, 2))
     return Made(module, {"scan": torch.randn(1, 1, 32, 48, 48)}, {"scan": {0: "batch"}})
 
@@ -305,7 +315,8 @@ TORCH = {
 
 
 def torch_flops(made):
-    """Products, convolutions and attention by torch's own counter, everything computed by the operators that it knows."""
+    """Products, convolutions and attention by torch's own counter, everything computed by the operators that it
+    knows."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
@@ -322,7 +333,8 @@ def export_torch(made, exporter, opset, path):
     names = {"input_names": list(made.inputs), "output_names": made.outputs, "opset_version": opset}
     with torch.no_grad():
         if exporter == "script":
-            torch.onnx.export(made.module, tuple(made.inputs.values()), path, dynamo=False, dynamic_axes=made.opened, **names)
+            torch.onnx.export(made.module, tuple(made.inputs.values()), path, dynamo=False, dynamic_axes=made.opened,
+                              **names)
             return
         shapes = [made.opened.get(name, {}) for name in made.inputs]
         parameters = list(inspect.signature(made.module.forward).parameters.values())
@@ -335,7 +347,7 @@ def export_torch(made, exporter, opset, path):
 
 
 def arguments_of(path, made):
-    """What binds every open dimension of the file to the size that was exported with."""
+    """Options that bind every open dimension of the file to the size that was exported with."""
     import onnx
     graph = onnx.load(path, load_external_data=False).graph
     words, question = [], False
@@ -352,8 +364,8 @@ def arguments_of(path, made):
 # Hand-made: what other exporters write.
 
 def keras_cnn(path):
-    """NHWC at both ends as tf2onnx leaves it: one Transpose at the input, asymmetric padding, Relu6 as Clip, a Transpose back, the
-    mean over rows and columns, Squeeze, and Softmax. 2 × multiply-adds by hand."""
+    """NHWC at both ends as tf2onnx leaves it: one Transpose at the input, asymmetric padding, Relu6 as Clip, a
+    Transpose back, the mean over rows and columns, Squeeze, and Softmax. 2 × multiply-adds by hand."""
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -375,30 +387,37 @@ def keras_cnn(path):
     for i, (out, stride) in enumerate([(32, 2), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)]):
         pad = [0, 0, 1, 1] if stride == 2 else [1, 1, 1, 1]
         if i > 0:
-            nodes.append(helper.make_node("Conv", [x, weight(f"dw{i}", channels, 1, 3, 3), weight(f"dwb{i}", channels)], [f"dw{i}:0"],
-                                          f"model/dw{i}/depthwise", group=channels, kernel_shape=[3, 3], pads=pad, strides=[stride] * 2))
+            nodes.append(helper.make_node("Conv", [x, weight(f"dw{i}", channels, 1, 3, 3), weight(f"dwb{i}", channels)],
+                                          [f"dw{i}:0"],
+                                          f"model/dw{i}/depthwise", group=channels, kernel_shape=[3, 3], pads=pad,
+                                          strides=[stride] * 2))
             size //= stride
             flops += 2 * size * size * channels * 9
             x = clip(f"dw{i}:0", f"model/dw{i}_relu/Relu6")
-            nodes.append(helper.make_node("Conv", [x, weight(f"pw{i}", out, channels, 1, 1), weight(f"pwb{i}", out)], [f"pw{i}:0"],
-                                          f"model/pw{i}/Conv2D", kernel_shape=[1, 1], strides=[1, 1]))
+            nodes.append(helper.make_node("Conv", [x, weight(f"pw{i}", out, channels, 1, 1), weight(f"pwb{i}", out)],
+                                          [f"pw{i}:0"], f"model/pw{i}/Conv2D", kernel_shape=[1, 1], strides=[1, 1]))
             flops += 2 * size * size * channels * out
         else:
-            nodes.append(helper.make_node("Conv", [x, weight("c", out, 3, 3, 3), weight("cb", out)], ["pw0:0"], "model/Conv1/Conv2D",
-                                          kernel_shape=[3, 3], pads=pad, strides=[stride] * 2))
+            nodes.append(helper.make_node("Conv", [x, weight("c", out, 3, 3, 3), weight("cb", out)], ["pw0:0"],
+                                          "model/Conv1/Conv2D", kernel_shape=[3, 3], pads=pad, strides=[stride] * 2))
             size //= stride
             flops += 2 * size * size * out * 27
         x = clip(f"pw{i}:0", f"model/pw{i}_relu/Relu6")
         channels = out
     nodes.append(helper.make_node("Transpose", [x], ["nhwc"], "model/last__70", perm=[0, 2, 3, 1]))
-    nodes.append(helper.make_node("ReduceMean", ["nhwc"], ["mean"], "model/global_average_pooling2d/Mean", axes=[1, 2], keepdims=0))
-    nodes.append(helper.make_node("MatMul", ["mean", weight("dense", channels, 1000)], ["scores"], "model/predictions/MatMul"))
+    nodes.append(helper.make_node("ReduceMean", ["nhwc"], ["mean"], "model/global_average_pooling2d/Mean", axes=[1, 2],
+                                  keepdims=0))
+    nodes.append(helper.make_node("MatMul", ["mean", weight("dense", channels, 1000)], ["scores"],
+                                  "model/predictions/MatMul"))
     nodes.append(helper.make_node("Add", ["scores", weight("bias", 1000)], ["logits"], "model/predictions/BiasAdd"))
     nodes.append(helper.make_node("Softmax", ["logits"], ["predictions"], "model/predictions/Softmax", axis=-1))
     flops += 2 * channels * 1000
-    graph = helper.make_graph(nodes, "tf2onnx", [helper.make_tensor_value_info("input_1:0", TensorProto.FLOAT, ["unk__1", 128, 128, 3])],
-                              [helper.make_tensor_value_info("predictions", TensorProto.FLOAT, ["unk__2", 1000])], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], producer_name="tf2onnx", ir_version=8), path)
+    graph = helper.make_graph(nodes, "tf2onnx",
+                              [helper.make_tensor_value_info("input_1:0", TensorProto.FLOAT, ["unk__1", 128, 128, 3])],
+                              [helper.make_tensor_value_info("predictions", TensorProto.FLOAT, ["unk__2", 1000])],
+                              weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], producer_name="tf2onnx",
+                                ir_version=8), path)
     return {"flops": flops, "counter": "hand", "arguments": ["--batch", "1"], "question": False}
 
 
@@ -430,29 +449,34 @@ def tf_loop(path, steps=50, units=256):
         return numpy_helper.from_array(np.asarray(value), name)
 
     def branch(name, factor):
-        return helper.make_graph([helper.make_node("MatMul", ["last", "head" if factor else "other_head"], [name], name + "_matmul")], name, [],
+        return helper.make_graph([helper.make_node("MatMul", ["last", "head" if factor else "other_head"], [name],
+                                                   name + "_matmul")], name, [],
                                  [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)])
 
     scan = helper.make_graph([helper.make_node("Add", ["sum", "x"], ["sum_out"], "add"),
                               helper.make_node("Identity", ["sum_out"], ["each"], "emit")], "running",
                              [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, units]) for n in ("sum", "x")],
-                             [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, units]) for n in ("sum_out", "each")])
+                             [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, units])
+                              for n in ("sum_out", "each")])
     nodes = [helper.make_node("Loop", ["trips", "true", "start"], ["end", "rows"], "while_loop", body=loop_body(units)),
              helper.make_node("Scan", ["start", "rows"], ["last", "sums"], "running_sum", body=scan, num_scan_inputs=1),
              helper.make_node("ReduceSum", ["end"], ["total"], "total", keepdims=0),
              helper.make_node("Greater", ["total", "zero"], ["positive"], "greater"),
-             helper.make_node("If", ["positive"], ["answer"], "cond", then_branch=branch("yes", True), else_branch=branch("no", False))]
+             helper.make_node("If", ["positive"], ["answer"], "cond", then_branch=branch("yes", True),
+                              else_branch=branch("no", False))]
     weights = [array("trips", np.int64(steps)), array("true", np.bool_(True)), array("zero", np.float32(0)),
                array("start", np.zeros((1, units), np.float32)),
                array("kernel", (random.standard_normal((2 * units, units)) * 0.05).astype(np.float32)),
                array("head", random.standard_normal((units, 1000)).astype(np.float32)),
                array("other_head", random.standard_normal((units, 1000)).astype(np.float32))]
-    graph = helper.make_graph(nodes, "tf2onnx", [helper.make_tensor_value_info("sequence", TensorProto.FLOAT, ["steps", 1, units])],
+    graph = helper.make_graph(nodes, "tf2onnx",
+                              [helper.make_tensor_value_info("sequence", TensorProto.FLOAT, ["steps", 1, units])],
                               [helper.make_tensor_value_info("answer", TensorProto.FLOAT, [1, 1000]),
                                helper.make_tensor_value_info("sums", TensorProto.FLOAT, ["rows", 1, units])], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], producer_name="tf2onnx", ir_version=8), path)
-    return {"flops": steps * 2 * 2 * units * units + 2 * units * 1000, "counter": "hand", "arguments": ["--shape", f"sequence={steps}x1x{units}"],
-            "question": False}
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], producer_name="tf2onnx",
+                                ir_version=8), path)
+    return {"flops": steps * 2 * 2 * units * units + 2 * units * 1000, "counter": "hand",
+            "arguments": ["--shape", f"sequence={steps}x1x{units}"], "question": False}
 
 
 def quantised(source, path, flops):
@@ -466,12 +490,14 @@ def quantised(source, path, flops):
 
         def get_next(self):
             self.left -= 1
-            return {"input": np.random.default_rng(self.left).random((1, 3, 224, 224), np.float32)} if self.left >= 0 else None
+            return {"input": np.random.default_rng(self.left).random((1, 3, 224, 224),
+                                                                     np.float32)} if self.left >= 0 else None
 
     from onnxruntime.quantization.shape_inference import quant_pre_process
     ready = path.with_suffix(".ready.onnx")
     quant_pre_process(source, ready, skip_symbolic_shape=True)
-    quantization.quantize_static(ready, path, Samples(), activation_type=quantization.QuantType.QUInt8, quant_format=quantization.QuantFormat.QDQ, per_channel=True)
+    quantization.quantize_static(ready, path, Samples(), activation_type=quantization.QuantType.QUInt8,
+                                 quant_format=quantization.QuantFormat.QDQ, per_channel=True)
     ready.unlink()
     return {"flops": flops, "counter": "torch", "arguments": ["--batch", "1"], "question": False}
 
@@ -527,11 +553,13 @@ def make(folder, wanted):
             attempt(name, work)
     attempt("keras_cnn", keras_cnn)
     attempt("tf_loop", tf_loop)
-    for name, source in (("resnet18.qdq", "resnet18.script17"), ("mobilenet_v3_small.qdq", "mobilenet_v3_small.script13")):
+    for name, source in (("resnet18.qdq", "resnet18.script17"),
+                         ("mobilenet_v3_small.qdq", "mobilenet_v3_small.script13")):
         if source in counts and "flops" in counts[source]:
             attempt(name, lambda path: quantised(folder / counts[source]["file"], path, counts[source]["flops"]))
     if "flops" in counts.get("bert.script14", {}):
-        attempt("bert.dynamic_int8", lambda path: dynamic_quantised(folder / "bert.script14.onnx", path, counts["bert.script14"]))
+        attempt("bert.dynamic_int8",
+                lambda path: dynamic_quantised(folder / "bert.script14.onnx", path, counts["bert.script14"]))
     return 0
 
 
@@ -597,7 +625,8 @@ def print_row(row):
         return
     ours, theirs = 2 * row.plan["macs"], row.entry["flops"]
     print(f"{row.name:28} {row.entry['opset']:5} {ours / 1e9:9.4f} {theirs / 1e9:9.4f} {row.entry['counter']:5} {100 * (ours / theirs - 1):+6.2f} % "
-          f"{ratio_text(row.memory and row.memory['peak'], row.peak, 'MB', 1e6)}  {'; '.join(row.faults) or 'ok'}", flush=True)
+          f"{ratio_text(row.memory and row.memory['peak'], row.peak, 'MB', 1e6)}  {'; '.join(row.faults) or 'ok'}",
+          flush=True)
 
 
 def summary(rows):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares the FLOPs that `ridge plan` counts with an independent counter, PyPI's onnx-tool, operator by operator.
 
-The two count by different conventions: onnx-tool prints "MACs" in which a multiply-add is 1, and elementary functions cost
-instructions (exp 32, division 4, square root 24, logarithm 43). So each operator gets one of these verdicts:
+The two count by different conventions: onnx-tool prints "MACs" in which a multiply-add is 1, and elementary functions
+cost instructions (exp 32, division 4, square root 24, logarithm 43). So each operator gets one of these verdicts:
 
-  agree      the figures are equal within 1 % (a multiply-add counted as 2 on both sides)
-  explained  they differ by a convention: onnx-tool's figure, converted by the row of CONVENTIONS below from the shapes that
+  agree      the figures are equal within 1 % (a multiply-add counted as 2 on both sides) explained  they differ by a
+  convention: onnx-tool's figure, converted by the row of CONVENTIONS below from the shapes that
              onnx-tool inferred, equals ridge's within 1 %; the row says what differs
              (nodes that depend on weights only are left out on both sides: engines compute them once, when they load)
   no count   onnx-tool has no count for the operator and returns 0; ridge's figure is checked against the row's formula
@@ -111,14 +111,16 @@ def per_output(theirs, ours):
 CONVENTIONS = {
     "Conv": (multiply_adds, "a bias addition is 1 MAC there and 1 FLOP here"),
     "Gemm": (multiply_adds, "a bias addition is 1 MAC there and 1 FLOP here"),
-    "BatchNormalization": (per_output(2 + SQRT + DIV + 1, 2), "31 per element there, with the root and the division of the "
+    "BatchNormalization": (per_output(2 + SQRT + DIV + 1, 2),
+                           "31 per element there, with the root and the division of the "
                            "statistics for each element; here a·x + b with a and b fixed: 2"),
     "Softmax": (per_output(EXP + DIV, 5), "exp 32 + division 4 there; maximum, difference, exp, sum, division here: 5"),
     "LRN": (lambda n: n.count * (n.attribute("size", 1) + 4) / (DIV + EXP + 1 + n.attribute("size", 1)),
             "power 32 + division 4 + 1 + size there; size + 4 here"),
     "MaxPool": (taps, "there every tap, here without those on padding (recounted by walking over the window)"),
     "AveragePool": (taps, "there every tap, here without those on padding (recounted by walking over the window)"),
-    "GlobalAveragePool": (lambda n: n.count - DIV * n.out, "the division of each output is 4 there; here k elements are k"),
+    "GlobalAveragePool": (lambda n: n.count - DIV * n.out,
+                          "the division of each output is 4 there; here k elements are k"),
     "Sigmoid": (per_output(EXP, 4), "there exp 32 alone; here 1 / (1 + exp(−x)): 4"),
     "Tanh": (per_output(2 * (EXP + 2 + DIV), 1), "76 there (its ratio doubles 38); an elementary function here: 1"),
     "Exp": (per_output(EXP, 1), "32 there, 1 here"),
@@ -198,7 +200,8 @@ def compare(ridge, path, inputs, reasons):
     name = os.path.basename(path)
     plan = ridge_layers(ridge, path, inputs)
     nodes, _ = onnx_tool_nodes(path, inputs)
-    idle = {layer["name"] for layer in plan["layers"] if not layer.get("runs", True)}  # computed when the model is loaded
+    # Computed when the model is loaded
+    idle = {layer["name"] for layer in plan["layers"] if not layer.get("runs", True)}
     theirs = by_operator((node.op, node) for name, node in nodes.items() if name not in idle)
     ours = by_operator((layer["op"], layer["flops"]) for layer in plan["layers"] if layer.get("runs", True))
     print(f"\n{name}: ridge {plan['flops'] / 1e9:.4f} GFLOP, {plan['macs'] / 1e9:.4f} GMAC, "

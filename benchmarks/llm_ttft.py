@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Time to the first token of short prompts while prompts of 8,000 tokens are computed, on the real decoder (llama-90m).
 
-The short ones (16 to 64 tokens, answers of 8 to 24) arrive at --rate per second with random gaps; of the long ones (8,000 tokens, answers of 8) there
-are always --long under way. Both come from `ridge bench URL --seed`. The server has ridge_token_goal_ms: no step is to be longer. A short prompt waits
-for the step under way and is computed in the next, so its goal is two of them.
+The short ones (16 to 64 tokens, answers of 8 to 24) arrive at --rate per second with random gaps; of the long ones
+(8,000 tokens, answers of 8) there are always --long under way. Both come from `ridge bench URL --seed`. The server has
+ridge_token_goal_ms: no step is to be longer. A short prompt waits for the step under way and is computed in the next,
+so its goal is two of them.
 
-  alone    no long prompts
-  beside   with them                                              goal: p99 of the first token at most 1.2 x its goal, no request failed
-  no goal  with them, without ridge_token_goal_ms: steps of 512 tokens
+  alone    no long prompts beside   with them                                              goal: p99 of the first token
+  at most 1.2 x its goal, no request failed no goal  with them, without ridge_token_goal_ms: steps of 512 tokens
 
-  ./dev bench llm_ttft [--token-goal-ms 100] [--rate 2] [--long 2] [--seconds 25] [--weights bf16] [--build build/release] [--out FILE]
+  ./dev bench llm_ttft [--token-goal-ms 100] [--rate 2] [--long 2] [--seconds 25] [--weights bf16] [--build
+  build/release] [--out FILE]
 """
 
 import argparse
@@ -52,14 +53,18 @@ def steps_of(goal_ms):
 
 
 def visit(options, folder, goal, long):
-    parameters = {"ridge_weights": options.weights} | ({"ridge_token_goal_ms": f"{options.token_goal_ms:g}"} if goal else {})
+    parameters = {"ridge_weights": options.weights} | ({"ridge_token_goal_ms": f"{options.token_goal_ms:g}"}
+                                                       if goal else {})
     (folder / "llama" / "config.pbtxt").write_text(
-        "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key, value in parameters.items()))
+        "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key,
+                value in parameters.items()))
     ridge = str(options.build / "ridge")
     command = [ridge, "serve", str(folder), f"--http-port={PORT}", "--grpc-port=0", f"--metrics-port={PORT + 1}"]
     with process(command, f"http://127.0.0.1:{PORT}/v2/health/ready"):
-        longs = bench(ridge, 3600, "--prompt", "8000", "--output-tokens", "8", "-c", str(long), "--seed", "2") if long else None
-        shorts = point_of(bench(ridge, options.seconds, "--prompt", "16..64", "--output-tokens", "8..24", "--rate", f"{options.rate:g}", "--poisson",
+        longs = bench(ridge, 3600, "--prompt", "8000", "--output-tokens", "8", "-c", str(long), "--seed",
+                      "2") if long else None
+        shorts = point_of(bench(ridge, options.seconds, "--prompt", "16..64", "--output-tokens", "8..24", "--rate",
+                                f"{options.rate:g}", "--poisson",
                                 "--ttft-ms", f"{2 * options.token_goal_ms:g}", "--seed", "1"))
         prompt_tokens, steps, beyond = steps_of(options.token_goal_ms)
         if longs:
@@ -82,7 +87,8 @@ def main():
     goal_ms, missed, rows = 2 * options.token_goal_ms, False, []
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        subprocess.run([str(options.build / "ridge"), "make", "llama-90m", "-o", str(folder / "llama" / "1")], check=True, capture_output=True)
+        subprocess.run([str(options.build / "ridge"), "make", "llama-90m", "-o", str(folder / "llama" / "1")],
+                       check=True, capture_output=True)
         for name, goal, long in (("alone", True, 0), ("beside", True, options.long), ("no goal", False, options.long)):
             if options.only and name not in options.only:
                 continue
@@ -90,13 +96,15 @@ def main():
             ttft = shorts["tokens"]["ttft_ms"]
             kept = ttft["p99"] <= FACTOR * goal_ms and shorts["failed"] == 0
             missed |= name == "beside" and not kept
-            rows.append([name, f"{shorts['samples']}", f"{shorts['failed']}", *(f"{ttft[key]:.0f}" for key in ("p50", "p90", "p99", "max")),
+            rows.append([name, f"{shorts['samples']}", f"{shorts['failed']}",
+                         *(f"{ttft[key]:.0f}" for key in ("p50", "p90", "p99", "max")),
                          f"{shorts['tokens']['itl_ms']['p99']:.0f}", f"{prompt_tokens / options.seconds:.0f}",
                          f"{beyond:.0f} of {steps:.0f}", ("ok" if kept else "MISSED") if name == "beside" else ""])
     report([f"command: benchmarks/llm_ttft.py --token-goal-ms {options.token_goal_ms:g} --rate {options.rate:g} --long {options.long} "
             f"--seconds {options.seconds:g} --weights {options.weights}", machine_line(), f"commit: {commit()}",
             f"first token of short prompts: goal {goal_ms:g} ms, p99 at most {FACTOR * goal_ms:g} ms", ""],
-           ["", "short", "failed", "first token p50 [ms]", "p90", "p99", "max", "inter-token p99", "prompt tokens/s", "steps beyond the goal", ""],
+           ["", "short", "failed", "first token p50 [ms]", "p90", "p99", "max", "inter-token p99", "prompt tokens/s",
+            "steps beyond the goal", ""],
            rows, options.out)
     return 1 if missed else 0
 

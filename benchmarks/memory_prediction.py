@@ -1,13 +1,14 @@
-"""memory_prediction.py [--runs N] [--only NAME]... [--more FOLDER]: estimated peak memory of a process beside the measured one.
+"""memory_prediction.py [--runs N] [--only NAME]... [--more FOLDER]: estimated peak memory of a process beside the
+measured one.
 
-`ridge plan MODEL --memory --measure --threads 1 --json` says both: the estimate of a formula, and the peak (VmHWM) of a process that opened
-the model and ran it five times. Models: the nine light_*.onnx of the onnx package (batch 1, as their files fix it), resnet50, bert-base at
-128 and 384 and yolov8x of `ridge make` at batch 1 and 4; with --more also every line of FOLDER/points.txt: a file in FOLDER, a batch,
-and INPUT=1x2x3 for its inputs.
+`ridge plan MODEL --memory --measure --threads 1 --json` says both: the estimate of a formula, and the peak (VmHWM) of a
+process that opened the model and ran it five times. Models: the nine light_*.onnx of the onnx package (batch 1, as
+their files fix it), resnet50, bert-base at 128 and 384 and yolov8x of `ridge make` at batch 1 and 4; with --more also
+every line of FOLDER/points.txt: a file in FOLDER, a batch, and INPUT=1x2x3 for its inputs.
 
-The engine's memory differs from process to process (which holes in the heap merge is chance), so that each point is measured
-N times (default 3). Shown are the median and the range; the error is against the median. Goal: at least 80 % of the points within ±20 %,
-and half of them within ±10 %. Exit 1 below it.
+The engine's memory differs from process to process (which holes in the heap merge is chance), so that each point is
+measured N times (default 3). Shown are the median and the range; the error is against the median. Goal: at least 80 %
+of the points within ±20 %, and half of them within ±10 %. Exit 1 below it.
 """
 
 import argparse
@@ -59,7 +60,8 @@ def main():
     parser.add_argument("--more", type=pathlib.Path)
     parser.add_argument("--json", help="file for the points")
     arguments = parser.parse_args()
-    light = pathlib.Path(arguments.light or next(deps.glob("python/lib/python3*/site-packages/onnx/backend/test/data/light")))
+    light = pathlib.Path(arguments.light
+                         or next(deps.glob("python/lib/python3*/site-packages/onnx/backend/test/data/light")))
     errors, points = [], []
     with tempfile.TemporaryDirectory() as folder:
         def make(name):

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Answers in time under three times the load that `ridge serve` can answer, with deadlines, and what fixed queues and Triton make of it.
+"""Answers in time under three times the load that `ridge serve` can answer, with deadlines, and what fixed queues and
+Triton make of it.
 
-The model is bert-base at 32 tokens (one instance, one thread, batches up to 8), so that a request is small and a run is not. Per arm, on a
-server of its own: the capacity, closed loop; then an open loop of Poisson arrivals at 3 times that, latencies counted from the intended
-times; then the same at a quarter of it, to see when everything is answered in time again. Each request should be answered within the deadline.
+The model is bert-base at 32 tokens (one instance, one thread, batches up to 8), so that a request is small and a run is
+not. Per arm, on a server of its own: the capacity, closed loop; then an open loop of Poisson arrivals at 3 times that,
+latencies counted from the intended times; then the same at a quarter of it, to see when everything is answered in time
+again. Each request should be answered within the deadline.
 
-  deadline         the requests say so (the parameter `timeout`)
-  fixed queue      they do not; the queue holds 32 requests (max_queue_size), as TensorFlow Serving's max_enqueued_batches bounds its own
-  plain            neither: what a queue does alone
-  Triton deadline  with --peers: Triton, requests with `timeout`. Its model keeps a CPU busy for as long as ridge's batches took in the arm
+  deadline         the requests say so (the parameter `timeout`) fixed queue      they do not; the queue holds 32
+  requests (max_queue_size), as TensorFlow Serving's max_enqueued_batches bounds its own plain            neither: what
+  a queue does alone Triton deadline  with --peers: Triton, requests with `timeout`. Its model keeps a CPU busy for as
+  long as ridge's batches took in the arm
                    "deadline" (rows / capacity), in the python backend
   Triton fixed     the same with max_queue_size 32 and no timeouts
 
@@ -16,13 +18,14 @@ times; then the same at a quarter of it, to see when everything is answered in t
   refusals   99th percentile of the time to a 503         goal ≤ 5 ms
   recovery   from the end of the overload to the last request that was not answered in time     goal ≤ 2 s
 
-The load comes from this process, on the same CPUs as the server, so what it costs is taken from the goodput. late: answered, but after the
-deadline; expired: admitted, and left the queue unserved at the deadline. Not for a machine whose speed changes meanwhile: predictions of the
-next second cannot know that, and the capacity is measured before.
+The load comes from this process, on the same CPUs as the server, so what it costs is taken from the goodput. late:
+answered, but after the deadline; expired: admitted, and left the queue unserved at the deadline. Not for a machine
+whose speed changes meanwhile: predictions of the next second cannot know that, and the capacity is measured before.
 
   benchmarks/overload.py [--seconds 60] [--compared-seconds 60] [--deadline-ms 600] [--peers DIR] [--out FILE]
 
-On a machine that does other work too, `chrt -r 1 benchmarks/overload.py ...` (as root) lets server and load run before all else.
+On a machine that does other work too, `chrt -r 1 benchmarks/overload.py ...` (as root) lets server and load run before
+all else.
 """
 
 import argparse
@@ -163,7 +166,8 @@ async def measure(arm, seconds, deadline_s):
     failed = [at for at, took, status in afterwards if status != 200 or took > deadline_s]
     return {
         "capacity": possible, "rate": len(results) / seconds, "goodput": len(in_time) / seconds / possible,
-        "late": len(answered) - len(in_time), "expired": expired, "refused": len(refused), "refusal_p50": percentile(refused, 0.5), "refusal_p99": percentile(refused, 0.99),
+        "late": len(answered) - len(in_time), "expired": expired, "refused": len(refused),
+        "refusal_p50": percentile(refused, 0.5), "refusal_p99": percentile(refused, 0.99),
         "recovery": 10.0 if unanswered > 2 else max(failed, default=0.0), "grown": grown,
     }
 
@@ -178,8 +182,10 @@ def row(arm, found):
 
     judged = arm == "deadline"
     passed = found["goodput"] >= 0.9 and (found["refusal_p99"] or 0) <= 0.005 and found["recovery"] <= 2
-    return [arm, f"{found['capacity']:.1f}", f"{found['rate']:.1f}", f"{found['goodput']:.3f}", str(found["late"]), str(found["expired"]), str(found["refused"]),
-            f"{ms(found['refusal_p50'])} / {ms(found['refusal_p99'])}", "> 10" if found["recovery"] >= 10 else f"{found['recovery']:.2f}", f"{found['grown']:+.0f}",
+    return [arm, f"{found['capacity']:.1f}", f"{found['rate']:.1f}", f"{found['goodput']:.3f}", str(found["late"]),
+            str(found["expired"]), str(found["refused"]),
+            f"{ms(found['refusal_p50'])} / {ms(found['refusal_p99'])}",
+            "> 10" if found["recovery"] >= 10 else f"{found['recovery']:.2f}", f"{found['grown']:+.0f}",
             ("ok" if passed else "MISSED") if judged else "not judged"]
 
 
@@ -197,7 +203,8 @@ def main():
     def run(arm, command):
         loads.append(os.getloadavg()[0])
         with process(command, URL + "/v2/health/ready"):
-            found = asyncio.run(measure(arm, options.compared_seconds if rows else options.seconds, options.deadline_ms / 1e3))
+            found = asyncio.run(measure(arm, options.compared_seconds if rows else options.seconds,
+                                        options.deadline_ms / 1e3))
         rows.append(row(arm, found))
         print("  ".join(rows[-1]), file=sys.stderr)  # should a later arm fail
         return found["capacity"]
@@ -208,15 +215,19 @@ def main():
         for arm, policy in (("deadline", WITH_DEADLINE), ("fixed queue", FIXED_QUEUE), ("plain", WITH_DEADLINE)):
             write_model(pathlib.Path(ours), policy, OURS, "model.onnx")
             capacities[arm] = run(arm, command)
-        command = [str(options.peers / "triton"), tritons, str(PORT), str(PORT + 1), str(PORT + 2)] if options.peers else []
+        command = [str(options.peers / "triton"), tritons, str(PORT), str(PORT + 1),
+                   str(PORT + 2)] if options.peers else []
         for arm, policy in (("Triton deadline", WITH_DEADLINE), ("Triton fixed", FIXED_QUEUE)) if options.peers else ():
-            write_model(pathlib.Path(tritons), policy, 'backend: "python"\n', "model.py", TRITONS % (1 / capacities["deadline"]))
+            write_model(pathlib.Path(tritons), policy, 'backend: "python"\n', "model.py",
+                        TRITONS % (1 / capacities["deadline"]))
             run(arm, command)
-    header = ["arm", "capacity [1/s]", "asked [1/s]", "goodput / capacity", "late", "expired", "refused", "refusal p50 / p99 [ms]", "recovery [s]", "memory [MiB]", ""]
+    header = ["arm", "capacity [1/s]", "asked [1/s]", "goodput / capacity", "late", "expired", "refused",
+              "refusal p50 / p99 [ms]", "recovery [s]", "memory [MiB]", ""]
     report([f"command: benchmarks/overload.py --seconds {options.seconds:g} --compared-seconds {options.compared_seconds:g} "
             f"--deadline-ms {options.deadline_ms:g}" + (" --peers DIR" if options.peers else ""),
             machine_line(), f"commit: {commit()}",
-            "load of the machine before each arm (1 min average): " + ", ".join(f"{load:.2f}" for load in loads), ""], header, rows, options.out)
+            "load of the machine before each arm (1 min average): " + ", ".join(f"{load:.2f}" for load in loads), ""],
+           header, rows, options.out)
     return 0 if rows[0][-1] == "ok" else 1
 
 

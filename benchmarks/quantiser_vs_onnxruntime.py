@@ -1,12 +1,15 @@
-"""quantiser_vs_onnxruntime.py [--models resnet50,bert-base,mlp,FILE.onnx] [--samples N] [--rounds N] [--seconds S] [--threads N] [--keep FOLDER]
+"""quantiser_vs_onnxruntime.py [--models resnet50,bert-base,mlp,FILE.onnx] [--samples N] [--rounds N] [--seconds S]
+[--threads N] [--keep FOLDER]
 
-Static INT8 by ridge's pass (benchmarks/precision_pass) beside ONNX Runtime's own python quantiser, on the same model with the
-same calibration data (min-max ranges of N seeded samples): error against FP32 on other samples, and time of one run of both files
-and of FP32 in stock ONNX Runtime, interleaved. RIDGE names the program (default build/release/ridge).
+Static INT8 by ridge's pass (benchmarks/precision_pass) beside ONNX Runtime's own python quantiser, on the same model
+with the same calibration data (min-max ranges of N seeded samples): error against FP32 on other samples, and time of
+one run of both files and of FP32 in stock ONNX Runtime, interleaved. RIDGE names the program (default
+build/release/ridge).
 
 The reference quantiser runs as its documentation asks: shape inference and optimisation first (quant_pre_process), then
-quantize_static in QDQ form, per channel, uint8 activations and int8 weights. For transformers and perceptrons both also quantise
-dynamically. The weights of the reference models are seeded random numbers: trained ones have other distributions, and other errors.
+quantize_static in QDQ form, per channel, uint8 activations and int8 weights. For transformers and perceptrons both also
+quantise dynamically. The weights of the reference models are seeded random numbers: trained ones have other
+distributions, and other errors.
 """
 
 import argparse
@@ -81,7 +84,8 @@ def quantise_ours(model, out, feeds, threads, folder):
             ranges[name] = (min(low, float(value.min())), max(high, float(value.max())))
     exposed.unlink()
     text = "".join(f"{low!r} {high!r} {name}\n" for name, (low, high) in ranges.items())
-    print("    " + run(PASS, "static", model, out, input=text).strip().replace(str(folder) + "/", "").replace("\n", "\n    "))
+    print("    "
+          + run(PASS, "static", model, out, input=text).strip().replace(str(folder) + "/", "").replace("\n", "\n    "))
 
 
 def quantise_theirs(model, out, feeds, folder):
@@ -121,7 +125,8 @@ def kernels(path, threads, folder):
     import onnx
     optimised = folder / "optimised.onnx"
     session(path, threads, optimised)
-    counts = collections.Counter(node.op_type for node in onnx.load(str(optimised), load_external_data=False).graph.node)
+    counts = collections.Counter(node.op_type
+                                 for node in onnx.load(str(optimised), load_external_data=False).graph.node)
     optimised.unlink()
     return ", ".join(f"{count} {op}" for op, count in counts.most_common())
 
@@ -134,8 +139,10 @@ def quantised_files(model, options, folder, calibration):
     makers = {
         "ridge static": lambda path: quantise_ours(model, path, calibration, options.threads, folder),
         "ort static": lambda path: quantise_theirs(model, path, calibration, folder),
-        "ridge dynamic": lambda path: print("    " + run(PASS, "dynamic", model, path).split("\n")[0].replace(str(folder) + "/", "")),
-        "ort dynamic": lambda path: quantize_dynamic(str(model), str(path), per_channel=True, weight_type=QuantType.QInt8),
+        "ridge dynamic": lambda path: print("    " + run(PASS, "dynamic", model,
+                                                         path).split("\n")[0].replace(str(folder) + "/", "")),
+        "ort dynamic": lambda path: quantize_dynamic(str(model), str(path), per_channel=True,
+                                                     weight_type=QuantType.QInt8),
     }
     for label, path in files.items():
         if not path.exists():

@@ -3,15 +3,17 @@
 
   benchmarks/repository_in_triton.py REPOSITORY --triton LAUNCHER --backends DIR
 
-LAUNCHER is called with REPOSITORY HTTP GRPC METRICS BACKENDS (ports, and a folder of backends); DIR holds Triton's own backends.
-Two starts:
+LAUNCHER is called with REPOSITORY HTTP GRPC METRICS BACKENDS (ports, and a folder of backends); DIR holds Triton's own
+backends. Two starts:
 
-  as it is     each model is ready, or Triton's reason; where only the backend's library is missing, Triton's parser and its checks
+  as it is     each model is ready, or Triton's reason; where only the backend's library is missing, Triton's parser and
+  its checks
                of the configuration have passed
-  fakes    the backends `onnxruntime` and `openvino`, where DIR lacks them, are python-based ones made here, which run the file in
-               ONNX Runtime; Triton's core then does everything else by the written configuration: versions, instances, batching,
-               warm-up. Triton's copy of the configuration must say what was written, and its answers must equal those of ONNX
-               Runtime in this process.
+  fakes    the backends `onnxruntime` and `openvino`, where DIR lacks them, are python-based ones made here, which run
+  the file in
+               ONNX Runtime; Triton's core then does everything else by the written configuration: versions, instances,
+               batching, warm-up. Triton's copy of the configuration must say what was written, and its answers must
+               equal those of ONNX Runtime in this process.
 
 Exit 1 if a model loads in neither, if Triton's configuration differs, or an answer does.
 """
@@ -64,7 +66,8 @@ class TritonPythonModel:
 '''
 PORTS = (18480, 18481, 18482)
 # Triton completes a configuration; these are what the tuner writes and means.
-WRITTEN = ("name", "backend", "max_batch_size", "default_model_filename", "parameters", "dynamic_batching", "model_warmup")
+WRITTEN = ("name", "backend", "max_batch_size", "default_model_filename", "parameters", "dynamic_batching",
+           "model_warmup")
 
 
 @contextlib.contextmanager
@@ -94,7 +97,7 @@ def triton(launcher, repository, backends):
 
 
 def answers():
-    """Whether a server listens at Triton's port for HTTP."""
+    """True if a server listens at Triton's port for HTTP."""
     with contextlib.suppress(OSError):
         socket.create_connection(("127.0.0.1", PORTS[0]), timeout=1).close()
         return True
@@ -108,7 +111,7 @@ def statuses(log):
 
 
 def complaints(log):
-    """What Triton says of models that it could not load, each once."""
+    """Triton's reasons for models that it could not load, each once."""
     return sorted(set(re.findall(r"^E.*?(failed to load '.*?)\"?$", log, re.MULTILINE)))
 
 
@@ -126,7 +129,7 @@ def with_fakes(folder, backends, wanted):
 
 
 def same_answers(model, file):
-    """Whether Triton's answers to a few requests are those of ONNX Runtime here."""
+    """True if Triton's answers to a few requests are those of ONNX Runtime here."""
     client = client_check.Client(PORTS[0], model)
     generator = numpy.random.default_rng(7)
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
@@ -140,7 +143,7 @@ def same_answers(model, file):
 
 
 def written_config(text):
-    """What the tuner wrote, read by Triton's own schema."""
+    """The tuner's configuration, read by Triton's own schema."""
     files = descriptor_pb2.FileDescriptorSet.FromString((ROOT / ".deps/proto/inference.desc").read_bytes())
     schema = message_factory.GetMessages(files.file)["inference.ModelConfig"]
     return json_format.MessageToDict(text_format.Parse(text, schema()), preserving_proto_field_name=True)
@@ -156,9 +159,10 @@ def normalised(value):
 
 
 def contains(whole, part):
-    """Whether `whole` says all that `part` says, and more at most."""
+    """True if `whole` says all that `part` says, and possibly more."""
     if isinstance(part, dict):
-        return isinstance(whole, dict) and all(key in whole and contains(whole[key], value) for key, value in part.items())
+        return isinstance(whole, dict) and all(key in whole and contains(whole[key], value) for key,
+                                               value in part.items())
     if isinstance(part, list):
         return isinstance(whole, list) and len(whole) == len(part) and all(map(contains, whole, part))
     return whole == part
@@ -184,7 +188,8 @@ def main():
     parser.add_argument("--backends", type=pathlib.Path, required=True, help="folder of Triton's own backends")
     options = parser.parse_args()
     models = sorted(config.parent for config in options.repository.glob("*/config.pbtxt"))
-    wanted = {re.search(r'^backend: "(\w+)"', (folder / "config.pbtxt").read_text(), re.MULTILINE)[1] for folder in models}
+    wanted = {re.search(r'^backend: "(\w+)"', (folder / "config.pbtxt").read_text(), re.MULTILINE)[1]
+              for folder in models}
 
     failed = False
     with triton(options.triton, options.repository, options.backends) as log:
@@ -202,7 +207,8 @@ def main():
                 version, status = found.get(folder.name, ("-", "not tried"))
                 wrong = check_fake(folder.name, folder) if status == "READY" else complaints(log())
                 failed |= status != "READY" or bool(wrong)
-                print(f"  {folder.name} version {version}: {status}" + ("" if wrong else ", configuration as written, answers equal"))
+                print(f"  {folder.name} version {version}: {status}"
+                      + ("" if wrong else ", configuration as written, answers equal"))
                 for complaint in wrong:
                     print(f"    {complaint}")
     sys.exit(1 if failed else 0)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""How late the tokens of one stream are while another request is answered by a hard schema, on the real decoder (llama-90m, one thread).
+"""How late the tokens of one stream are while another request is answered by a hard schema, on the real decoder
+(llama-90m, one thread).
 
-A stream of tokens runs alone with a second request, --tries times: one without a schema, then one of each schema below. A token's gap is the time
-since the one before it. The worst gap beside a schema, less the worst gap beside the request without one, is how late the schema makes a
-token; of the tries the least counts, because whatever else the machine does only adds to it.    goal: at most 10 ms
+A stream of tokens runs alone with a second request, --tries times: one without a schema, then one of each schema below.
+A token's gap is the time since the one before it. The worst gap beside a schema, less the worst gap beside the request
+without one, is how late the schema makes a token; of the tries the least counts, because whatever else the machine does
+only adds to it.    goal: at most 10 ms
 
   ./dev bench schema_neighbour [--tries 5] [--build build/release] [--out FILE]
 """
@@ -40,11 +42,15 @@ SCHEMAS = {
     "text of 200": pattern(r"^.{1,200}$"),
     "words": pattern(r"^[A-Za-z]+( [A-Za-z]+)*$"),
     "address": pattern(r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$"),
-    "object of 3": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}, "c": {"type": "boolean"}},
+    "object of 3": {"type": "object",
+                    "properties": {"a": {"type": "string"}, "b": {"type": "integer"}, "c": {"type": "boolean"}},
                     "required": ["a", "b", "c"], "additionalProperties": False},
-    "1000 keys and others": {"type": "object", "properties": {f"key{i}": {} for i in range(1000)}, "additionalProperties": True},
-    "1000 keys wanted": {"type": "object", "properties": {f"key{i}": {"$ref": "#"} for i in range(1000)}, "required": [f"key{i}" for i in range(1000)]},
-    "1000 objects of 60 keys": {"anyOf": [{"type": "object", "properties": {f"{i}_{j}": {} for j in range(60)}} for i in range(1000)]},
+    "1000 keys and others": {"type": "object", "properties": {f"key{i}": {} for i in range(1000)},
+                             "additionalProperties": True},
+    "1000 keys wanted": {"type": "object", "properties": {f"key{i}": {"$ref": "#"} for i in range(1000)},
+                         "required": [f"key{i}" for i in range(1000)]},
+    "1000 objects of 60 keys": {"anyOf": [{"type": "object", "properties": {f"{i}_{j}": {} for j in range(60)}}
+                                          for i in range(1000)]},
     "200,000 words": {"enum": [f"e{i}" for i in range(200_000)]},
     "anyOf, doubling": doubling(lambda next: {"anyOf": [next, next]}),
     "arrays, doubling": doubling(lambda next: {"type": "array", "items": {"anyOf": [next, next]}}),
@@ -61,7 +67,8 @@ SCHEMAS = {
 
 
 def body(schema=None, **more):
-    format = {} if schema is None else {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}
+    format = {} if schema is None else {"response_format": {"type": "json_schema",
+                                                            "json_schema": {"name": "x", "schema": schema}}}
     return json.dumps({"model": "llama", "prompt": "a", "temperature": 1} | more | format)
 
 
@@ -72,7 +79,8 @@ def post(text):
 
 
 def gaps(schema):
-    """The gaps [ms] of a stream beside a request of that schema, from when that was sent, and that request's status: 200, or 400 where it is refused."""
+    """The gaps [ms] of a stream beside a request of that schema, from when that was sent, and that request's status:
+    200, or 400 where it is refused."""
     beside, ends = body(schema, max_tokens=24), []
     other = threading.Thread(target=lambda: ends.append((ended(post(beside)), time.monotonic())))
     stream = post(body(max_tokens=TOKENS, ignore_eos=True, stream=True))
@@ -111,7 +119,8 @@ def main():
         (folder / "llama" / "config.pbtxt").write_text(
             'parameters { key: "ridge_threads" value { string_value: "1" } }\nparameters { key: "ridge_weights" value { string_value: "int8" } }\n')
         for _ in range(options.tries):  # a server each, so that no schema is known
-            with process([ridge, "serve", str(folder), f"--http-port={PORT}", "--grpc-port=0", "--metrics-port=0"], f"http://127.0.0.1:{PORT}/v2/health/ready"):
+            with process([ridge, "serve", str(folder), f"--http-port={PORT}", "--grpc-port=0", "--metrics-port=0"],
+                         f"http://127.0.0.1:{PORT}/v2/health/ready"):
                 gaps(None)
                 for name, schema in SCHEMAS.items():
                     each, statuses[name] = gaps(schema)
@@ -121,11 +130,14 @@ def main():
     rows = []
     for name in SCHEMAS:
         late = min(worst[name]) - usual
-        rows.append([name, str(statuses[name]), f"{min(middle[name]):.1f}", f"{min(worst[name]):.1f} ({max(worst[name]):.1f})",
-                     "" if name == "no schema" else f"{late:.1f}", "" if name == "no schema" else "ok" if late <= GOAL_MS else "MISSED"])
+        rows.append([name, str(statuses[name]), f"{min(middle[name]):.1f}",
+                     f"{min(worst[name]):.1f} ({max(worst[name]):.1f})",
+                     "" if name == "no schema" else f"{late:.1f}",
+                     "" if name == "no schema" else "ok" if late <= GOAL_MS else "MISSED"])
     report([f"schema_neighbour: {options.tries} tries of {TOKENS} tokens; gaps between tokens, ms; the least of the tries (and the most)", machine_line(),
             f"commit: {commit()}", ""],
-           ["the other request's schema", "status", "median gap", "worst gap", "late by", f"goal: at most {GOAL_MS}"], rows, options.out)
+           ["the other request's schema", "status", "median gap", "worst gap", "late by", f"goal: at most {GOAL_MS}"],
+           rows, options.out)
 
 
 if __name__ == "__main__":

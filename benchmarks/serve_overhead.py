@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""What serving costs on top of the engine, measured against three things in one interleaved run.
+"""Serving's cost on top of the engine, measured against three things in one interleaved run.
 
-  resnet50, bert-base   served (HTTP, binary tensors, 4 connections)  ÷  in-process throughput of the same plan   goal ≥ 0.97
-  identity   1 connection, p50 latency                 ÷  Triton's                                        goal ≤ 0.3
-  identity   16 and 64 connections, requests/s         ÷  Triton's                                        goal ≥ 4
+  resnet50, bert-base   served (HTTP, binary tensors, 4 connections)  ÷  in-process throughput of the same plan   goal ≥
+  0.97 identity   1 connection, p50 latency                 ÷  Triton's                                        goal ≤
+  0.3 identity   16 and 64 connections, requests/s         ÷  Triton's                                        goal ≥ 4
   identity   1 connection of 64 calls, gRPC            ÷  Triton's                                        goal ≥ 6
-  identity   16 and 64 connections, requests/s         ÷  an echo on the same HTTP or gRPC library        goal ≥ 0.6
-  16 MB      4 connections, requests/s                 ÷  the same echo                                   goal ≥ 0.8
-  all of these, and CPU time per request               ÷  an earlier program's, with --before             goal: no slower
+  identity   16 and 64 connections, requests/s         ÷  an echo on the same HTTP or gRPC library        goal ≥ 0.6 16
+  MB      4 connections, requests/s                 ÷  the same echo                                   goal ≥ 0.8 all of
+  these, and CPU time per request               ÷  an earlier program's, with --before             goal: no slower
 
-Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range.
-Load comes from the same cores: by HTTP from wrk, by gRPC from `ridge bench grpc://`, many calls of one connection from h2load. Triton is optional: give the folder of its launcher
-with --peers (the launcher takes REPOSITORY HTTP GRPC METRICS; its identity model runs in Triton's python backend, which costs a hop to
-another process).
+Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range. Load
+comes from the same cores: by HTTP from wrk, by gRPC from `ridge bench grpc://`, many calls of one connection from
+h2load. Triton is optional: give the folder of its launcher with --peers (the launcher takes REPOSITORY HTTP GRPC
+METRICS; its identity model runs in Triton's python backend, which costs a hop to another process).
 
-  benchmarks/serve_overhead.py [--rounds 7] [--seconds 4] [--peers DIR --peer-repository DIR] [--before PROGRAM] [--out FILE]
+  benchmarks/serve_overhead.py [--rounds 7] [--seconds 4] [--peers DIR --peer-repository DIR] [--before PROGRAM] [--out
+  FILE]
 """
 
 import argparse
@@ -53,7 +54,8 @@ def request_script(folder, input_name, output_name, shape):
         count *= dim
     header = json.dumps(
         {
-            "inputs": [{"name": input_name, "shape": shape, "datatype": "FP32", "parameters": {"binary_data_size": 4 * count}}],
+            "inputs": [{"name": input_name, "shape": shape, "datatype": "FP32",
+                        "parameters": {"binary_data_size": 4 * count}}],
             "outputs": [{"name": output_name, "parameters": {"binary_data": True}}],
         },
         separators=(",", ":"),
@@ -78,7 +80,10 @@ def wrk(url, script, connections, seconds):
 
 @contextlib.contextmanager
 def process(command, ready_url, **options):
-    """A server process, waited for until it answers ready, stopped by SIGTERM. Yields the process. Without an URL it is not waited for."""
+    """A server process, waited for until it answers ready, stopped by SIGTERM.
+
+    Yields the process. Without an URL it is not waited for.
+    """
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     try:
         for _ in range(600 if ready_url else 0):
@@ -113,11 +118,14 @@ HEAVY = ("resnet50", "bert-base")
 
 
 def with_cpu_time(child, trial):
-    """The same trial, with the µs of CPU time that the process took per request; less by the part of the trial in which the load program starts."""
+    """The same trial, with the µs of CPU time that the process took per request; less by the part of the trial in which
+    the load program starts."""
 
     def run():
         def cpu_time():
-            return sum(int(ticks) for ticks in open(f"/proc/{child.pid}/stat").read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+            return sum(int(ticks)
+                       for ticks in open(f"/proc/{child.pid}/stat").read().rsplit(")",
+                                                                                  1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
 
         cpu, begin = cpu_time(), time.monotonic()
         rate, p50 = trial()
@@ -127,13 +135,15 @@ def with_cpu_time(child, trial):
 
 
 def make_repository(folder, ridge, threads):
-    """identity (dynamic batching, as the peer's), the same for 16 MB, and the heavy models: one instance of `threads` threads, no batching."""
+    """identity (dynamic batching, as the peer's), the same for 16 MB, and the heavy models: one instance of `threads`
+    threads, no batching."""
     for name, config in CONFIGS.items():
         version = folder / name / "1"
         version.mkdir(parents=True)
         made = "identity" if name == "large" else name
         fixed = ["--batch", "1", "--sequence", "128"] if name == "bert-base" else []
-        subprocess.run([ridge, "make", made, *fixed, "-o", str(version / "model.onnx")], check=True, capture_output=True)
+        subprocess.run([ridge, "make", made, *fixed, "-o", str(version / "model.onnx")], check=True,
+                       capture_output=True)
         (folder / name / "config.pbtxt").write_text(
             f'name: "{name}"\nbackend: "onnxruntime"\n{config}instance_group [ {{ count: 1 kind: KIND_CPU }} ]\n'
             f'parameters {{ key: "intra_op_thread_count" value {{ string_value: "{threads if name in HEAVY else 1}" }} }}\n'
@@ -170,13 +180,15 @@ def machine_line():
 
 
 def commit():
-    return subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True,
+                          text=True).stdout.strip()
 
 
 def report(lines, header, rows, out):
     """Prints the lines and the table below them; also into the file `out`, if there is one."""
     widths = [max(len(row[i]) for row in [header] + rows) for i in range(len(header))]
-    text = "\n".join(lines + ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header] + rows])
+    text = "\n".join(lines + ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+                              for row in [header] + rows])
     print("\n" + text)
     if out:
         out.write_text(text + "\n")
@@ -208,7 +220,8 @@ def ratio_row(name, above, below, goal, passes):
     ratios = [a / b for a, b in zip(above, below)]
     middle = statistics.median(ratios)
     verdict = "" if goal is None else ("ok" if passes(middle) else "MISSED")
-    return [name, spread(above), spread(below), f"{middle:.3f} ({min(ratios):.3f}–{max(ratios):.3f})", goal or "", verdict]
+    return [name, spread(above), spread(below), f"{middle:.3f} ({min(ratios):.3f}–{max(ratios):.3f})", goal or "",
+            verdict]
 
 
 def main():
@@ -216,7 +229,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=4, help="of load per party and round")
     parser.add_argument("--peers", type=pathlib.Path, help="folder that holds Triton's launcher `triton`")
-    parser.add_argument("--peer-repository", type=pathlib.Path, help="Triton repository with an identity model x → y, FP32 [16]")
+    parser.add_argument("--peer-repository", type=pathlib.Path,
+                        help="Triton repository with an identity model x → y, FP32 [16]")
     parser.add_argument("--before", type=pathlib.Path, help="an earlier `ridge`, served beside this one")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=pathlib.Path, help="also write the report here")
@@ -238,10 +252,12 @@ def main():
         children = {}
         for party, program in programs.items():
             children[party] = stack.enter_context(process(
-                [program, "serve", str(folder / "repo"), "--http-port", str(http[party]), "--grpc-port", str(grpc[party]), "--metrics-port", str(http[party] + 2)],
+                [program, "serve", str(folder / "repo"), "--http-port", str(http[party]), "--grpc-port",
+                 str(grpc[party]), "--metrics-port", str(http[party] + 2)],
                 f"http://127.0.0.1:{http[party]}/v2/health/ready"))
         echoes = RELEASE / "benchmarks"
-        stack.enter_context(process([str(echoes / "http_echo"), str(http["echo"])], f"http://127.0.0.1:{http['echo']}/v2/health/ready"))
+        stack.enter_context(process([str(echoes / "http_echo"), str(http["echo"])],
+                                    f"http://127.0.0.1:{http['echo']}/v2/health/ready"))
         stack.enter_context(process([str(echoes / "grpc_echo"), str(grpc["echo"])], None))
         if options.peers:
             # tritonserver wants a writable repository only for its stubs; a copy keeps the original untouched.
@@ -272,9 +288,11 @@ def main():
         for party in (*programs, "echo"):
             model = "large" if party in programs else "identity"
             trials[f"{party} HTTP 16 MB"] = by_http(http[party], model, large, 4)
-            trials[f"{party} gRPC 16 MB"] = by_grpc(grpc[party], model, 4, *([] if party in programs else ["--shape", f"x={LARGE // 16}x16"]))
+            trials[f"{party} gRPC 16 MB"] = by_grpc(grpc[party], model, 4,
+                                                    *([] if party in programs else ["--shape", f"x={LARGE // 16}x16"]))
         for model in HEAVY:
-            trials[f"served {model}"] = lambda model=model: bench(ridge, f"http://127.0.0.1:{base}/v2/models/{model}", 4, 2 * seconds)
+            trials[f"served {model}"] = lambda model=model: bench(ridge, f"http://127.0.0.1:{base}/v2/models/{model}",
+                                                                  4, 2 * seconds)
             trials[f"in-process {model}"] = lambda model=model: (
                 in_process(ridge, folder / "repo" / model / "1" / "model.onnx", options.threads, 2 * seconds), 0)
 
@@ -291,30 +309,36 @@ def main():
 
     rows = []
     for model in HEAVY:
-        rows.append(ratio_row(f"{model} c=4 served / in-process [rows/s]", rates(f"served {model}"), rates(f"in-process {model}"),
-                              "≥ 0.97", lambda r: r >= 0.97))
+        rows.append(ratio_row(f"{model} c=4 served / in-process [rows/s]", rates(f"served {model}"),
+                              rates(f"in-process {model}"), "≥ 0.97", lambda r: r >= 0.97))
     for protocol in ("HTTP", "gRPC"):
         if options.peers:
-            rows.append(ratio_row(f"identity {protocol} c=1 p50 ridge / Triton [µs]", medians(f"ridge {protocol} 1"), medians(f"triton {protocol} 1"),
-                                  "≤ 0.3", lambda r: r <= 0.3))
+            rows.append(ratio_row(f"identity {protocol} c=1 p50 ridge / Triton [µs]", medians(f"ridge {protocol} 1"),
+                                  medians(f"triton {protocol} 1"), "≤ 0.3", lambda r: r <= 0.3))
             for c in (16, 64):
-                rows.append(ratio_row(f"identity {protocol} c={c} ridge / Triton [requests/s]", rates(f"ridge {protocol} {c}"),
+                rows.append(ratio_row(f"identity {protocol} c={c} ridge / Triton [requests/s]",
+                                      rates(f"ridge {protocol} {c}"),
                                       rates(f"triton {protocol} {c}"), "≥ 4", lambda r: r >= 4))
             if protocol == "gRPC":
-                rows.append(ratio_row("identity gRPC 1 connection, 64 calls ridge / Triton [requests/s]", rates("ridge gRPC 64 calls"),
+                rows.append(ratio_row("identity gRPC 1 connection, 64 calls ridge / Triton [requests/s]",
+                                      rates("ridge gRPC 64 calls"),
                                       rates("triton gRPC 64 calls"), "≥ 6", lambda r: r >= 6))
         for c in (16, 64):
-            rows.append(ratio_row(f"identity {protocol} c={c} ridge / echo [requests/s]", rates(f"ridge {protocol} {c}"), rates(f"echo {protocol} {c}"),
+            rows.append(ratio_row(f"identity {protocol} c={c} ridge / echo [requests/s]",
+                                  rates(f"ridge {protocol} {c}"), rates(f"echo {protocol} {c}"),
                                   "≥ 0.6", lambda r: r >= 0.6))
-        rows.append(ratio_row(f"16 MB {protocol} c=4 ridge / echo [requests/s]", rates(f"ridge {protocol} 16 MB"), rates(f"echo {protocol} 16 MB"),
-                              "≥ 0.8", lambda r: r >= 0.8))
+        rows.append(ratio_row(f"16 MB {protocol} c=4 ridge / echo [requests/s]", rates(f"ridge {protocol} 16 MB"),
+                              rates(f"echo {protocol} 16 MB"), "≥ 0.8", lambda r: r >= 0.8))
     for name in [name for name in results if name.startswith("before ")]:
         what = name.removeprefix("before ")
-        rows.append(ratio_row(f"{what} ridge / before [requests/s]", rates(f"ridge {what}"), rates(name), "≥ 0.97", lambda r: r >= 0.97))
-        rows.append(ratio_row(f"{what} ridge / before [CPU µs/request]", *([cpu for *_, cpu in results[of]] for of in (f"ridge {what}", name)),
+        rows.append(ratio_row(f"{what} ridge / before [requests/s]", rates(f"ridge {what}"), rates(name), "≥ 0.97",
+                              lambda r: r >= 0.97))
+        rows.append(ratio_row(f"{what} ridge / before [CPU µs/request]",
+                              *([cpu for *_, cpu in results[of]] for of in (f"ridge {what}", name)),
                               "≤ 1.03", lambda r: r <= 1.03))
 
-    report([f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)", machine_line(),
+    report([f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)",
+            machine_line(),
             f"commit: {commit()}", f"load of the machine at the end (1 min average): {os.getloadavg()[0]:.2f}", ""],
            ["what", "A", "B", "A / B per round", "goal", ""], rows, options.out)
 

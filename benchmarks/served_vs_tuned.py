@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What serving leaves of the tuned throughput: a repository that `ridge tune` wrote, served over HTTP, against the same plan run
-in-process by `ridge bench` (same file, engine, precision, threads, instances, batch).
+"""The share of the tuned throughput that serving reaches: a repository that `ridge tune` wrote, served over HTTP,
+against the same plan run in-process by `ridge bench` (same file, engine, precision, threads, instances, batch).
 
-  served  ÷  in-process [rows/s], requests of one row each, enough connections to keep every instance's next batch waiting   goal ≥ 0.95
-  the same with requests that carry a whole batch each, two per instance                                                    (reported)
-  with --shared-memory also: requests of one row whose tensors lie in system shared memory, in and out                      goal ≥ 0.95
-  latency at 4 connections: p99 ÷ p50                                                                                       (reported)
+  served  ÷  in-process [rows/s], requests of one row each, enough connections to keep every instance's next batch
+  waiting   goal ≥ 0.95 the same with requests that carry a whole batch each, two per instance
+  (reported) with --shared-memory also: requests of one row whose tensors lie in system shared memory, in and out
+  goal ≥ 0.95 latency at 4 connections: p99 ÷ p50
+  (reported)
 
-Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range, ratios are taken round
-by round. Load comes from wrk on the same CPUs; what it and the server take of them is shown too.
+Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range, ratios
+are taken round by round. Load comes from wrk on the same CPUs; what it and the server take of them is shown too.
 
   benchmarks/served_vs_tuned.py REPOSITORY [--model NAME] [--rounds 7] [--seconds 6] [--shared-memory] [--out FILE]
 """
@@ -59,7 +60,7 @@ REGION = "served_vs_tuned"
 
 
 class Tuned:
-    """What the tuner decided for one model of a repository."""
+    """The tuner's decisions for one model of a repository."""
 
     def __init__(self, repository, name):
         self.name = name
@@ -81,8 +82,8 @@ class Tuned:
         """The tuned plan in-process."""
         best, own = self.best, ("INFERENCE_NUM_THREADS", "HINT_BF16", "ridge_precision")
         command = [ridge, "bench", self.file, "--engine", best["engine"], "--precision",
-                   best["precision"] if best["engine"] == "openvino" else "fp32", "--instances", self.instances, "--seconds", seconds,
-                   "--ci", "0.01", "--json"]
+                   best["precision"] if best["engine"] == "openvino" else "fp32", "--instances", self.instances,
+                   "--seconds", seconds, "--ci", "0.01", "--json"]
         if self.candidate["threads"] > 0:
             command += ["--threads", self.candidate["threads"]]
         for key, sizes in self.shapes.items():
@@ -93,7 +94,7 @@ class Tuned:
         return [str(part) for part in command]
 
     def metadata(self, port):
-        """Of one row of the tuned shapes."""
+        """Bytes of one row of the tuned shapes."""
         metadata = client_check.Client(port, self.name).metadata()
         for tensor in metadata["inputs"]:
             tensor["shape"] = self.shapes[tensor["name"]]
@@ -104,7 +105,8 @@ class Tuned:
 
     def request(self, port, rows):
         """(JSON header, tensor bytes) of a request with so many rows."""
-        return client_check.binary_request({name: numpy.repeat(values, rows, 0) for name, values in self.row(port).items()})
+        return client_check.binary_request({name: numpy.repeat(values, rows, 0) for name,
+                                            values in self.row(port).items()})
 
     def describe(self):
         best = self.best
@@ -122,19 +124,23 @@ def script(folder, name, request):
 
 
 def row_bytes(tensor):
-    """Of one row of an output; None where its shape is not known beforehand."""
+    """Bytes of one row of an output; None where its shape is not known beforehand."""
     sizes = [1 if axis == 0 and size < 0 else size for axis, size in enumerate(tensor["shape"])]
     known = tensor["datatype"] in client_check.NUMPY_OF and min(sizes, default=1) >= 0
     return int(numpy.prod(sizes)) * numpy.dtype(client_check.NUMPY_OF[tensor["datatype"]]).itemsize if known else None
 
 
 class SharedRows:
-    """Requests of one row whose tensors lie in a region of shared memory that the server knows. Use as a context manager."""
+    """Requests of one row whose tensors lie in a region of shared memory that the server knows.
+
+    Use as a context manager.
+    """
 
     def __init__(self, tuned, port, most):
         self.client, self.inputs = client_check.Client(port, tuned.name), tuned.row(port)
         self.sizes = {name: values.nbytes for name, values in self.inputs.items()}
-        self.sizes |= {tensor["name"]: size for tensor in tuned.metadata(port)["outputs"] if (size := row_bytes(tensor))}
+        self.sizes |= {tensor["name"]: size for tensor in tuned.metadata(port)["outputs"]
+                       if (size := row_bytes(tensor))}
         self.stride = sum(-(-size // 64) * 64 for size in self.sizes.values())
         self.count = max(1, min(most, SHARED_BYTES // self.stride))
 
@@ -165,7 +171,8 @@ class SharedRows:
             begin = tensor["parameters"]["shared_memory_offset"]
             self.memory.buf[begin:begin + values.nbytes] = values.tobytes()
         names = [tensor["name"] for tensor in self.client.metadata()["outputs"]]
-        header["outputs"] = [{"name": name, "parameters": parts[name]} if name in parts else {"name": name} for name in names]
+        header["outputs"] = [{"name": name, "parameters": parts[name]} if name in parts else {"name": name}
+                             for name in names]
         return json.dumps(header)
 
     def script(self, folder):
@@ -175,7 +182,7 @@ class SharedRows:
 
 
 def cpu_seconds(pid):
-    """Of a process and the children that it waited for."""
+    """CPU time of a process and the children that it waited for."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
@@ -183,8 +190,8 @@ def cpu_seconds(pid):
 class Load:
     """wrk against one server, with what both took of the CPUs.
 
-    Rows are counted by the server's statistics between the ends of two executions: wrk would leave out what is under way at its end,
-    which is much where batches take long."""
+    Rows are counted by the server's statistics between the ends of two executions: wrk would leave out what is under
+    way at its end, which is much where batches take long."""
 
     def __init__(self, port, model, server_pid):
         self.url, self.server_pid = f"http://127.0.0.1:{port}/v2/models/{model}/infer", server_pid
@@ -196,13 +203,14 @@ class Load:
         return statistics_["inference_count"], statistics_["last_inference"] / 1e3
 
     def await_idle(self):
-        """What the last run left in the queue would be served first in the next."""
+        """Empties the queue: the rest of the last run would be served first in the next."""
         rows = -1
         while rows != (rows := self.done()[0]):
             time.sleep(1.5)
 
     def between(self, first_rows, begin, seconds):
-        """(rows, seconds) between the end of the first execution after `first_rows` and the latest one `seconds` after `begin`."""
+        """(rows, seconds) between the end of the first execution after `first_rows` and the latest one `seconds` after
+        `begin`."""
         while (start := self.done())[0] == first_rows:
             time.sleep(0.002)
         time.sleep(max(0, begin + seconds - time.monotonic()))
@@ -213,8 +221,8 @@ class Load:
         """Returns figures of one run: rows_per_s, p50_ms, p99_ms, wrk and server [CPUs]."""
         self.await_idle()
         first_rows, server, own, begin = self.done()[0], cpu_seconds(self.server_pid), os.times(), time.monotonic()
-        wrk = subprocess.Popen(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "--latency", "-s", str(script),
-                                self.url], stdout=subprocess.PIPE, text=True)
+        wrk = subprocess.Popen(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "--latency",
+                                "-s", str(script), self.url], stdout=subprocess.PIPE, text=True)
         rows, window = self.between(first_rows, begin, seconds - 0.1)
         text = wrk.communicate()[0]
         elapsed, after = time.monotonic() - begin, os.times()
@@ -223,8 +231,8 @@ class Load:
         percentile = {name: float(value) * {"us": 1e-3, "ms": 1, "s": 1e3}[unit]
                       for name, value, unit in re.findall(r"(50|99)%\s+([\d.]+)(us|ms|s)", text)}
         wrk_seconds = after.children_user + after.children_system - own.children_user - own.children_system
-        return {"rows_per_s": rows / window, "p50_ms": percentile["50"], "p99_ms": percentile["99"], "wrk": wrk_seconds / elapsed,
-                "server": (cpu_seconds(self.server_pid) - server) / elapsed}
+        return {"rows_per_s": rows / window, "p50_ms": percentile["50"], "p99_ms": percentile["99"],
+                "wrk": wrk_seconds / elapsed, "server": (cpu_seconds(self.server_pid) - server) / elapsed}
 
 
 @contextlib.contextmanager
@@ -259,14 +267,15 @@ def report(tuned, results, options):
         return [each[figure] for each in results[name]]
 
     inside = column("in-process", "rows_per_s")
-    lines = [f"served_vs_tuned: {options.rounds} rounds, {options.seconds} s per party and round, median (min–max)", overhead.machine_line(),
-             f"commit: {overhead.commit()}", tuned.describe(), "",
+    lines = [f"served_vs_tuned: {options.rounds} rounds, {options.seconds} s per party and round, median (min–max)",
+             overhead.machine_line(), f"commit: {overhead.commit()}", tuned.describe(), "",
              f"in-process [rows/s]: {overhead.spread(inside)}"]
     for name, goal in (("served", GOAL), ("served, shared memory", GOAL), ("served, whole batches", None)):
         if name not in results:
             continue
         ratios = [above / below for above, below in zip(column(name, "rows_per_s"), inside)]
-        verdict = "" if goal is None else f", goal ≥ {goal}: " + ("ok" if statistics.median(ratios) >= goal else "MISSED")
+        verdict = "" if goal is None else f", goal ≥ {goal}: " + ("ok"
+                                                                  if statistics.median(ratios) >= goal else "MISSED")
         lines.append(f"{name} [rows/s]: {overhead.spread(column(name, 'rows_per_s'))}; ÷ in-process per round: {overhead.spread(ratios)}{verdict}")
         lines.append(f"  CPUs: server {overhead.spread(column(name, 'server'))}, load generator {overhead.spread(column(name, 'wrk'))}; "
                      f"latency p50 {overhead.spread(column(name, 'p50_ms'))} ms, p99 {overhead.spread(column(name, 'p99_ms'))} ms")
@@ -283,7 +292,8 @@ def main():
     parser.add_argument("--model", help="where the repository has several")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=6, help="per party and round")
-    parser.add_argument("--shared-memory", action="store_true", help="also measure requests whose tensors lie in system shared memory")
+    parser.add_argument("--shared-memory", action="store_true",
+                        help="also measure requests whose tensors lie in system shared memory")
     parser.add_argument("--ridge", default=os.environ.get("RIDGE", str(overhead.RELEASE / "ridge")))
     parser.add_argument("--out", type=pathlib.Path, help="also write the report here")
     options = parser.parse_args()
@@ -292,9 +302,11 @@ def main():
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         port, pid = stack.enter_context(serve(options.ridge, options.repository))
-        scripts = {"row": script(folder, "row", tuned.request(port, 1)), "batch": script(folder, "batch", tuned.request(port, tuned.batch))}
+        scripts = {"row": script(folder, "row", tuned.request(port, 1)),
+                   "batch": script(folder, "batch", tuned.request(port, tuned.batch))}
         if options.shared_memory:
-            scripts["shared"] = stack.enter_context(SharedRows(tuned, port, tuned.instances * tuned.batch * 2)).script(folder)
+            scripts["shared"] = stack.enter_context(SharedRows(tuned, port,
+                                                               tuned.instances * tuned.batch * 2)).script(folder)
         load = Load(port, tuned.name, pid)
         results = overhead.measure(parties(tuned, options.ridge, load, scripts, options.seconds), options.rounds)
     text = report(tuned, results, options)

@@ -7,8 +7,8 @@ bert-base, one instance; 16 callers in closed loop ask for texts of 32, 64, 96 o
   own        each text in its own length; one request is one run
   grouped    each text in its own length; requests of equal length share a run, up to 4 of them (dynamic_batching)
 
-Every round visits all three on servers of their own, in a shuffled order; texts per second and latencies are medians over the rounds with
-their range, ratios per round.
+Every round visits all three on servers of their own, in a shuffled order; texts per second and latencies are medians
+over the rounds with their range, ratios per round.
 
   benchmarks/shape_policies.py [--rounds 5] [--seconds 8] [--out FILE]
 """
@@ -59,7 +59,8 @@ async def load(port, padded, seconds, seed):
         async def caller():
             while (begin := time.monotonic()) < end:
                 headers, data = bodies[128 if padded else draw.choice(LENGTHS)]
-                async with session.post(f"http://127.0.0.1:{port}/v2/models/bert/infer", data=data, headers=headers) as answer:
+                async with session.post(f"http://127.0.0.1:{port}/v2/models/bert/infer", data=data,
+                                        headers=headers) as answer:
                     assert answer.status == 200, await answer.text()
                     await answer.read()
                 if time.monotonic() < end:
@@ -82,12 +83,15 @@ def main():
         for number, policy in enumerate(("padded", "own", "grouped")):
             folder = pathlib.Path(temporary) / policy / "bert"
             (folder / "1").mkdir(parents=True)
-            subprocess.run([ridge, "make", "bert-base", "-o", str(folder / "1" / "model.onnx")], check=True, capture_output=True)
+            subprocess.run([ridge, "make", "bert-base", "-o", str(folder / "1" / "model.onnx")], check=True,
+                           capture_output=True)
             (folder / "config.pbtxt").write_text(CONFIG.format("dynamic_batching { }\n" if policy == "grouped" else ""))
             port = PORT + number
-            stack.enter_context(process([ridge, "serve", str(folder.parent), f"--http-port={port}", "--allow-grpc=false", "--allow-metrics=false"],
+            stack.enter_context(process([ridge, "serve", str(folder.parent), f"--http-port={port}",
+                                         "--allow-grpc=false", "--allow-metrics=false"],
                                         f"http://127.0.0.1:{port}/v2/health/ready"))
-            trials[policy] = lambda port=port, policy=policy: asyncio.run(load(port, policy == "padded", options.seconds, 1))
+            trials[policy] = lambda port=port, policy=policy: asyncio.run(load(port, policy == "padded",
+                                                                               options.seconds, 1))
         results = measure(trials, options.rounds)
     rows = []
     for policy, found in results.items():

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""shares.py [--seconds S] [--models DIR] [--out FILE]: what share of the physical limit `ridge bench` prints, model by model.
+"""shares.py [--seconds S] [--models DIR] [--out FILE]: what share of the physical limit `ridge bench` prints, model by
+model.
 
-Models: the nine light_*.onnx of the onnx package and ridge's reference models, at batch 1 with the plan that `ridge bench` makes
-by itself. Goal: between 1 % and 100 %. Exit 1 if a share lies outside.
+Models: the nine light_*.onnx of the onnx package and ridge's reference models, at batch 1 with the plan that `ridge
+bench` makes by itself. Goal: between 1 % and 100 %. Exit 1 if a share lies outside.
 
-identity copies 64 bytes at batch 1; the least time for that is a fraction of a nanosecond, and a call into any engine takes a
-microsecond: no share of 1 % can be true there. It is shown, and judged at a batch whose 64 MiB are worth a call.
+identity copies 64 bytes at batch 1; the least time for that is a fraction of a nanosecond, and a call into any engine
+takes a microsecond: no share of 1 % can be true there. It is shown, and judged at a batch whose 64 MiB are worth a
+call.
 """
 
 import argparse
@@ -70,7 +72,8 @@ def main():
     parser.add_argument("--models", help="folder for the reference models, made there if missing")
     parser.add_argument("--out", help="also write the table here")
     arguments = parser.parse_args()
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
+               platform.machine())
     lines = [f"{cpu}, {os.cpu_count()} CPUs, {datetime.date.today()}, benchmarks/shares.py --seconds {arguments.seconds:g}"]
     print(lines[0])
     with tempfile.TemporaryDirectory() as folder:

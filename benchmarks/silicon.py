@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Predictions of language-model serving against published runs: error tables, and cross-validation of the fitted constants.
+"""Predictions of language-model serving against published runs: error tables, and cross-validation of the fitted
+constants.
 
 usage: silicon.py [--serving CSV] [--open CSV] [--disaggregated CSV] [--configs FOLDER] [--program FILE] [--validate]
 
-Runs the program `silicon` (benchmarks/silicon.cc; ninja silicon), which predicts every row with the library's laws and constants. Prints mean and
-median |error|, bias, and the share within 20 %, by device, engine and model. Beside them, from a study of the same sample (both halves, so rows
-differ): what NVIDIA's AIConfigurator 0.12 predicts. Below, how many of the measured values lie in the ranges that the program states. --validate leaves
-each device and each model out in turn: constants are fitted to the others, and a device's own kernel laws are left out with it. Disaggregated runs have
-a table of their own: nothing but the handover was fitted to them.
+Runs the program `silicon` (benchmarks/silicon.cc; ninja silicon), which predicts every row with the library's laws and
+constants. Prints mean and median |error|, bias, and the share within 20 %, by device, engine and model. Beside them,
+from a study of the same sample (both halves, so rows differ): what NVIDIA's AIConfigurator 0.12 predicts. Below, how
+many of the measured values lie in the ranges that the program states. --validate leaves each device and each model out
+in turn: constants are fitted to the others, and a device's own kernel laws are left out with it. Disaggregated runs
+have a table of their own: nothing but the handover was fitted to them.
 """
 
 import argparse
@@ -21,12 +23,16 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "benchmarks/data/silicon"
 
-# AIConfigurator 0.12 by device, engine and model: mean and median |error| in percent of TTFT and of TPOT, measured on both halves of the sample.
+# AIConfigurator 0.12 by device, engine and model: mean and median |error| in percent of TTFT and of TPOT, measured on
+# both halves of the sample.
 PEER = {
-    ("b200_sxm", "sglang", "Qwen3.5-397B-A17B"): (69, 75, 20, 20), ("b200_sxm", "sglang", "DeepSeek-R1"): (72, 77, 15, 14),
-    ("b200_sxm", "trtllm", "DeepSeek-R1"): (46, 45, 20, 16), ("b200_sxm", "trtllm", "Meta-Llama-3.1-70B"): (39, 43, 35, 34),
+    ("b200_sxm", "sglang", "Qwen3.5-397B-A17B"): (69, 75, 20, 20),
+    ("b200_sxm", "sglang", "DeepSeek-R1"): (72, 77, 15, 14),
+    ("b200_sxm", "trtllm", "DeepSeek-R1"): (46, 45, 20, 16),
+    ("b200_sxm", "trtllm", "Meta-Llama-3.1-70B"): (39, 43, 35, 34),
     ("b200_sxm", "trtllm", "gpt-oss-120b"): (83, 31, 118, 73), ("b200_sxm", "vllm", "MiniMax-M2.5"): (38, 36, 14, 12),
-    ("b200_sxm", "vllm", "Meta-Llama-3.1-70B"): (24, 21, 12, 10), ("b200_sxm", "vllm", "gpt-oss-120b"): (46, 47, 19, 13),
+    ("b200_sxm", "vllm", "Meta-Llama-3.1-70B"): (24, 21, 12, 10),
+    ("b200_sxm", "vllm", "gpt-oss-120b"): (46, 47, 19, 13),
     ("h100_sxm", "sglang", "Qwen3-32B"): (85, 87, 25, 20), ("h100_sxm", "trtllm", "Qwen3-32B"): (40, 38, 12, 11),
     ("h100_sxm", "trtllm", "Meta-Llama-3.1-8B"): (60, 61, 9, 7), ("h100_sxm", "vllm", "MiniMax-M2.5"): (43, 43, 35, 33),
     ("h100_sxm", "vllm", "Qwen3-32B"): (41, 46, 14, 11), ("h100_sxm", "vllm", "Meta-Llama-3.1-70B"): (49, 43, 5, 4),
@@ -35,7 +41,8 @@ PEER = {
     ("h100_sxm",): (51, 48, 18, 10), ("b200_sxm",): (47, 42, 29, 19), (): (48.8, 44.5, 29.1, 15.1),
 }
 ENGINES = ("vllm", "trtllm", "sglang")
-# Where a fit of an engine begins, the program's own constants, and its first step. Of a step of the engine, by TPOT; then of a request, by TTFT.
+# Where a fit of an engine begins, the program's own constants, and its first step. Of a step of the engine, by TPOT;
+# then of a request, by TTFT.
 STEP = {
     "vllm": {"kernel_us": (2.5, 0.5), "sequence_us": (10, 4), "prompt_factor": (1.4, 0.1)},
     "trtllm": {"kernel_us": (3, 0.5), "sequence_us": (20, 4), "prompt_factor": (1.25, 0.1), "start_share": (0.2, 0.2)},
@@ -55,9 +62,10 @@ ADDED = {
 
 
 def with_settings(row):
-    """The row with settings of TensorRT-LLM that its columns do not have: batch_wait_timeout_iters and batch_wait_max_tokens_ratio, from the scripts of
-    InferenceX at the date of the run (70b_fp*_trt*.sh of 2025; dsr1_fp8_b200_trt.sh since 2026-01-29); with attention replicas timeout_iters of
-    attention_dp_config (dsr1_*_trt*.sh: 60; gptoss_*_trt*.sh: the default, 50)."""
+    """The row with settings of TensorRT-LLM that its columns do not have: batch_wait_timeout_iters and
+    batch_wait_max_tokens_ratio, from the scripts of InferenceX at the date of the run (70b_fp*_trt*.sh of 2025;
+    dsr1_fp8_b200_trt.sh since 2026-01-29); with attention replicas timeout_iters of attention_dp_config
+    (dsr1_*_trt*.sh: 60; gptoss_*_trt*.sh: the default, 50)."""
     steps, share = 0, 0.0
     if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and int(row["attention_dp"]) > 1:
         steps = 50 if row["model"].startswith("gpt-oss") else 60
@@ -67,26 +75,30 @@ def with_settings(row):
         if (row["model"], row["precision"], row["system"]) == ("DeepSeek-R1", "fp8", "b200_sxm"):
             if row["measured"] >= "2026-01-29" and int(row["concurrency"]) >= 64 and int(row["attention_dp"]) == 1:
                 steps, share = 40, 0.8
-    # Tokens per step: the column has those of the scripts since 2026-01-21; before, dsr1_*_trt*.sh took one prompt beside the concurrency.
+    # Tokens per step: the column has those of the scripts since 2026-01-21; before, dsr1_*_trt*.sh took one prompt
+    # beside the concurrency.
     chunk = int(row["chunk_tokens"])
     if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["model"] == "DeepSeek-R1" and row["measured"] < "2026-01-21":
         chunk = (int(row["concurrency"]) + int(row["prompt_max"]) + 127) // 64 * 64
     return row | {"batch_wait_steps": steps, "batch_wait_share": share, "chunk_tokens": chunk}
 
 
-# For disaggregated tables in the form of the sample, which name neither the device nor what the checkpoints store: of attention, feed-forward and experts.
+# For disaggregated tables in the form of the sample, which name neither the device nor what the checkpoints store: of
+# attention, feed-forward and experts.
 DEVICES = {
-    "h100_sxm": "H100 SXM5 80GB", "h200_sxm": "H200 SXM 141GB", "b200_sxm": "B200 SXM 180GB", "b300_sxm": "B300 SXM 288GB", "gb200": "GB200 (per GPU)",
-    "gb300": "GB300 (per GPU)",
+    "h100_sxm": "H100 SXM5 80GB", "h200_sxm": "H200 SXM 141GB", "b200_sxm": "B200 SXM 180GB",
+    "b300_sxm": "B300 SXM 288GB", "gb200": "GB200 (per GPU)", "gb300": "GB300 (per GPU)",
 }
 STORED = {
-    "fp4": {"DeepSeek-R1": ("bfloat16", "nvfp4", "nvfp4"), "Kimi-K2.5": ("bfloat16", "bfloat16", "nvfp4"), "": ("nvfp4", "nvfp4", "nvfp4")},
+    "fp4": {"DeepSeek-R1": ("bfloat16", "nvfp4", "nvfp4"), "Kimi-K2.5": ("bfloat16", "bfloat16", "nvfp4"),
+            "": ("nvfp4", "nvfp4", "nvfp4")},
     "fp8": {"Qwen3-32B": ("fp8", "fp8", ""), "": ("fp8_block", "fp8_block", "fp8_block")},
 }
 
 
 def with_stored(row):
-    """The row with the columns that benchmarks/data/silicon/serving_disaggregated.csv has beside those of the sample."""
+    """The row with the columns that benchmarks/data/silicon/serving_disaggregated.csv has beside those of the
+    sample."""
     if "attention_weights" in row:
         return row
     model = row["model"].removesuffix("-NVFP4")
@@ -94,7 +106,8 @@ def with_stored(row):
     parts = dict(zip(("attention_weights", "feed_forward_weights", "expert_weights"), stored.get(model, stored[""])))
     bits = 16 if row["system"].startswith("h") and row["engine"] != "trtllm" else 8
     health = "starved" if float(row["ttft_ms"]) > 10000 else ""
-    more = {"device": DEVICES[row["system"]], "cache_bits": bits, "prefill_tokens": "", "decode_sequences": "", "health": health}
+    more = {"device": DEVICES[row["system"]], "cache_bits": bits, "prefill_tokens": "", "decode_sequences": "",
+            "health": health}
     return row | {"model": model, "concurrency": round(float(row["concurrency"]))} | parts | more
 
 
@@ -142,7 +155,8 @@ def line(name, rows, predictions, peer=None):
 def tables(rows, predictions):
     print(HEAD)
     line("all", rows, predictions, PEER[()])
-    for columns in (("engine",), ("system",), ("system", "engine", "model"), ("system", "engine", "model", "precision")):
+    for columns in (("engine",), ("system",), ("system", "engine", "model"),
+                    ("system", "engine", "model", "precision")):
         print()
         groups = {}
         for row, p in zip(rows, predictions):
@@ -153,7 +167,8 @@ def tables(rows, predictions):
 
 def covered(rows, predictions):
     """Percent of TTFT and of TPOT in the stated ranges."""
-    inside = [[p[3 + 2 * w] <= 1 / v <= p[4 + 2 * w] for v, p in zip(ratios(rows, predictions, w), predictions)] for w in (0, 1)]
+    inside = [[p[3 + 2 * w] <= 1 / v <= p[4 + 2 * w] for v, p in zip(ratios(rows, predictions, w), predictions)]
+              for w in (0, 1)]
     return "TTFT {:3.0f} %, TPOT {:3.0f} %".format(*(100 * sum(i) / len(i) for i in inside))
 
 
@@ -192,7 +207,8 @@ def fit(rows, program, configs, without=None):
 
 def fit_engine(engine, rows, program, configs, without):
     def run(constants):
-        return predict(program, rows, configs, {f"{engine}.{name}": value for name, value in constants.items()}, without)
+        return predict(program, rows, configs, {f"{engine}.{name}": value for name, value in constants.items()},
+                       without)
 
     constants, _ = descend({}, STEP[engine], lambda c: loss(rows, run(c), 1))
     # The added constants that fit best.
@@ -221,7 +237,8 @@ def quantiles(values):
 def validate(rows, program, configs):
     print("\nconstants fitted to all rows:", {k: round(v, 3) for k, v in fit(rows, program, configs).items()})
     for column in ("system", "model"):
-        print(f"\nleave one {column} out: constants fitted to the others" + ("; its own kernel laws left out too" if column == "system" else ""))
+        print(f"\nleave one {column} out: constants fitted to the others"
+              + ("; its own kernel laws left out too" if column == "system" else ""))
         print(HEAD)
         out_rows, out_predictions = [], []
         groups = {"gb200": "b200_sxm"} if column == "system" else {}

@@ -1,9 +1,11 @@
-"""What a mask costs llguidance, with the vocabulary, schemas and documents of token_mask.cc, beside token_mask in one run.
+"""llguidance's time for a mask, with the vocabulary, schemas and documents of token_mask.cc, beside token_mask in one
+run.
 
     token_mask_peers.py TOKEN_MASK [ROUNDS]
 
-TOKEN_MASK is the program that token_mask.cc makes; Python needs llguidance and numpy. Each round runs both, one after the other. Times are of
-the thread's CPU; `first` is a matcher that is made anew, as llguidance keeps nothing from one request to the next.
+TOKEN_MASK is the program that token_mask.cc makes; Python needs llguidance and numpy. Each round runs both, one after
+the other. Times are of the thread's CPU; `first` is a matcher that is made anew, as llguidance keeps nothing from one
+request to the next.
 """
 import json
 import pathlib

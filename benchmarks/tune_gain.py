@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""tune_gain.py [--isa native|avx2] [--model NAME]... [--seconds S] [--out FILE]: what `ridge tune` gains over the engine's defaults.
+"""tune_gain.py [--isa native|avx2] [--model NAME]... [--seconds S] [--out FILE]: what `ridge tune` gains over the
+engine's defaults.
 
-Each model (made by `ridge make`) is tuned, and the result measured again by `ridge tune --compare` in a process of its own. Printed:
-the gain in rows/s with its 95 % interval of both, the winner, its share of the physical limit.
+Each model (made by `ridge make`) is tuned, and the result measured again by `ridge tune --compare` in a process of its
+own. Printed: the gain in rows/s with its 95 % interval of both, the winner, its share of the physical limit.
 
---isa native: against ONNX Runtime's defaults with all that the CPU has. Goals (issue 5): at least 2.8 on resnet50, 1.8 on
-bert-base; exit 1 if the tuning's gain is less.
+--isa native: against ONNX Runtime's defaults with all that the CPU has. Goals (issue 5): at least 2.8 on resnet50, 1.8
+on bert-base; exit 1 if the tuning's gain is less.
 
---isa avx2: as a CPU with AVX2 and nothing beyond. Exit 1 if a gain measured again is below 1 with confidence. Who obeys what (looked up, and checked here by the kernels that ran):
-- OpenVINO: oneDNN's kernels obey ONEDNN_MAX_CPU_ISA (DNNL_MAX_CPU_ISA, its older name), its own ones OV_CPU_MAX_ISA in the builds
-  that read it (openvinotoolkit/openvino pull requests 36980, 38257; 2026.4.1 does). A kernel beyond AVX2 in the winner's or the
-  baseline's profile is named and fails the run.
-- MLAS chooses by CPUID alone and cannot be capped. OpenVINO computes FP32 matrix multiplications with a copy of it (gemm_mlas): the share of the
-  time spent there is said. It makes the FP32 baseline too strong, never the other way round, and may show above 100 % of the limit.
-- ONNX Runtime has no such switch: it is MLAS. So the AVX2-only configuration is OpenVINO's, baseline (its own defaults in
-  FP32) and candidates alike; a second line has ONNX Runtime, not capped, as the baseline: an opponent that is too strong, against which the
-  answer must not be a loss either.
+--isa avx2: as a CPU with AVX2 and nothing beyond. Exit 1 if a gain measured again is below 1 with confidence. Who obeys
+what (looked up, and checked here by the kernels that ran): - OpenVINO: oneDNN's kernels obey ONEDNN_MAX_CPU_ISA
+(DNNL_MAX_CPU_ISA, its older name), its own ones OV_CPU_MAX_ISA in the builds
+  that read it (openvinotoolkit/openvino pull requests 36980, 38257; 2026.4.1 does). A kernel beyond AVX2 in the
+  winner's or the baseline's profile is named and fails the run.
+- MLAS chooses by CPUID alone and cannot be capped. OpenVINO computes FP32 matrix multiplications with a copy of it
+(gemm_mlas): the share of the
+  time spent there is said. It makes the FP32 baseline too strong, never the other way round, and may show above 100 %
+  of the limit.
+- ONNX Runtime has no such switch: it is MLAS. So the AVX2-only configuration is OpenVINO's, baseline (its own defaults
+in
+  FP32) and candidates alike; a second line has ONNX Runtime, not capped, as the baseline: an opponent that is too
+  strong, against which the answer must not be a loss either.
 - ridge: RIDGE_MAX_CPU_ISA measures the limits, and chooses what can pay, without the instructions beyond.
 """
 
@@ -54,15 +59,16 @@ class Runs:
         return path
 
     def ridge(self, *arguments, allowed=(0,)):
-        done = subprocess.run([RIDGE, *map(str, arguments), "--json"], capture_output=True, text=True, env=self.environment)
+        done = subprocess.run([RIDGE, *map(str, arguments), "--json"], capture_output=True, text=True,
+                              env=self.environment)
         if done.returncode not in allowed:
             sys.exit(f"ridge {' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         return json.loads(done.stdout)
 
     def tune(self, name, engine, seconds):
         """The result, and the same candidate measured again."""
-        common = [self.model(name), *SHAPES.get(name, []), "--max-batch", BATCHES[name], "--engine", engine, "--seconds", seconds,
-                  "--store", self.folder / f"{name}-{engine}.sqlite"]
+        common = [self.model(name), *SHAPES.get(name, []), "--max-batch", BATCHES[name], "--engine", engine,
+                  "--seconds", seconds, "--store", self.folder / f"{name}-{engine}.sqlite"]
         found = self.ridge("tune", *common, "-o", self.folder / f"repo-{engine}", "--overwrite")
         again = self.ridge("tune", *common, "--compare", self.folder / f"repo-{engine}" / name, allowed=(0, 1))
         return found, again
@@ -73,7 +79,8 @@ class Runs:
         if result["best"]["engine"] == "openvino" and result["best"]["precision"] != "fp32":
             runs.append((result["best"]["precision"], pathlib.Path(result["repository"]) / "model.onnx"))
         for precision, path in runs:
-            measured = self.ridge("bench", path, *SHAPES.get(name, []), "--engine", "openvino", "--precision", precision, "--layers",
+            measured = self.ridge("bench", path, *SHAPES.get(name, []), "--engine", "openvino", "--precision",
+                                  precision, "--layers",
                                   "--threads", max(1, result["candidate"].get("threads", 1)), "--seconds", 2)
             yield precision, measured["layers"]
 
@@ -108,7 +115,8 @@ def lines_of(runs, options, wrong):
             if options.isa != "native":
                 for what, layers in runs.profiles(name, found):
                     yield kernels_text(what, layers)
-                    wrong += [f"{name}: {layer['kernel']} ran, beyond AVX2" for layer in layers if BEYOND.search(layer["kernel"])]
+                    wrong += [f"{name}: {layer['kernel']} ran, beyond AVX2" for layer in layers
+                              if BEYOND.search(layer["kernel"])]
     yield "; ".join(wrong) if wrong else "as asked"
 
 
@@ -120,12 +128,14 @@ def main():
     parser.add_argument("--out", help="also write the table here")
     options = parser.parse_args()
     options.model = options.model or ["resnet50", "bert-base"]
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
+               platform.machine())
     version = subprocess.run([RIDGE, "--version"], capture_output=True, text=True).stdout.strip()
     lines = [f"{cpu}, {os.cpu_count()} CPUs, {datetime.date.today()}, {version}, "
              f"benchmarks/tune_gain.py --isa {options.isa} --seconds {options.seconds:g}"]
     if options.isa != "native":
-        lines.append("with " + " ".join(f"{name}={value}" for name, value in CAP.items()) + "; ONNX Runtime cannot be capped")
+        lines.append("with " + " ".join(f"{name}={value}" for name, value in CAP.items())
+                     + "; ONNX Runtime cannot be capped")
     print(*lines, sep="\n", flush=True)
     wrong = []
     with tempfile.TemporaryDirectory() as folder:

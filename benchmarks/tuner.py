@@ -1,9 +1,10 @@
 """tuner.py [--model NAME]... [--seconds S] [--out FOLDER]: what the quick search finds, beside the full grid.
 
-For each model (made by `ridge make`): `ridge tune --search full` measures every candidate of the space and plays the quick search on
-that record; then `ridge tune` searches again, with a store of its own, and its winner is looked up in the grid. Both figures are
-printed: objective of what was found ÷ of the grid's best, and points measured ÷ points of the space. Goal (issue 5): at least 97 %
-with at most 10 % of the points. The grid is kept as FOLDER/tuner-grid-NAME.json; the test replay plays on these files.
+For each model (made by `ridge make`): `ridge tune --search full` measures every candidate of the space and plays the
+quick search on that record; then `ridge tune` searches again, with a store of its own, and its winner is looked up in
+the grid. Both figures are printed: objective of what was found ÷ of the grid's best, and points measured ÷ points of
+the space. Goal (issue 5): at least 97 % with at most 10 % of the points. The grid is kept as
+FOLDER/tuner-grid-NAME.json; the test replay plays on these files.
 
 The grid's best is the largest of many noisy figures and so a little too high: the quality shown is a little too low.
 
@@ -18,7 +19,8 @@ import subprocess
 import tempfile
 
 MODELS = {"mlp": [], "resnet50": [], "bert-base": ["--shape", "sequence=128"]}
-BATCHES = {"mlp": 16, "resnet50": 16, "bert-base": 8}  # the largest, so that a grid of two CPUs takes minutes, not an hour
+# The largest, so that a grid of two CPUs takes minutes, not an hour
+BATCHES = {"mlp": 16, "resnet50": 16, "bert-base": 8}
 KEPT = ("machine", "shapes", "goal", "baseline", "noise_percent", "trials", "seconds", "space", "points", "replay")
 IDENTITY = ("engine", "variant", "threads", "instances", "batch", "spin", "inter_op_threads", "block_base")
 
@@ -54,14 +56,18 @@ def main():
             path = f"{folder}/{name}.onnx"
             subprocess.run([ridge, "make", name, "-o", path], check=True, capture_output=True)
             common = [path, "--max-batch", BATCHES[name], *MODELS[name]]
-            grid = tune(ridge, [*common, "--search", "full", "--seconds", options.seconds, "--store", f"{folder}/{name}.full"])
+            grid = tune(ridge,
+                        [*common, "--search", "full", "--seconds", options.seconds, "--store", f"{folder}/{name}.full"])
             quick = tune(ridge, [*common, "--seconds", options.quick_seconds, "--store", f"{folder}/{name}.quick"])
             quality, share = judged(grid, quick)
             replay = grid["replay"]
             print(f"{name:12} {replay['points']:6} {grid['seconds']:7.0f} | replay: {100 * replay['quality']:6.1f} % {100 * replay['share']:5.1f} % | "
                   f"live: {100 * quality:6.1f} % {100 * share:5.1f} % {quick['seconds']:5.0f}", flush=True)
-            record = {"model": name, "command": f"ridge tune --max-batch {BATCHES[name]} --search full --seconds {options.seconds:g}", **{key: grid[key] for key in KEPT}}
-            record["live"] = {"quality": quality, "share": share, "candidate": quick["candidate"], "seconds": quick["seconds"]}
+            record = {"model": name,
+                      "command": f"ridge tune --max-batch {BATCHES[name]} --search full --seconds {options.seconds:g}",
+                      **{key: grid[key] for key in KEPT}}
+            record["live"] = {"quality": quality, "share": share, "candidate": quick["candidate"],
+                              "seconds": quick["seconds"]}
             record["baseline"] = {**grid["baseline"], "model": f"{name}.onnx", "layers": []}
             pathlib.Path(options.out, f"tuner-grid-{name}.json").write_text(json.dumps(record, indent=1) + "\n")
 

@@ -104,7 +104,7 @@ function(ridge_folder name)
     target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} ${arg_TEST_LINK} GTest::gmock GTest::gtest_main)
     target_include_directories(${name}_test PRIVATE "${RIDGE_TEST_HEADERS}")
     target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    # What a test checks is in the library; of its own code only the time to compile it counts (-40 %).
+    # A test's subject is in the library; its own code only costs time to compile (-40 %).
     target_compile_options(${name}_test PRIVATE -O0)
     gtest_discover_tests(
       ${name}_test

@@ -29,7 +29,7 @@ set_target_properties(ridge_openvino PROPERTIES CXX_VISIBILITY_PRESET hidden VIS
                                                 SUFFIX ".so${openvino_number}" BUILD_WITH_INSTALL_RPATH ON
                                                 INSTALL_RPATH "$ORIGIN")
 
-# What opens it finds it beside itself.
+# The program that opens it finds it beside itself.
 foreach(program ridge engine_test)
   if(TARGET ${program})
     add_dependencies(${program} ridge_openvino)

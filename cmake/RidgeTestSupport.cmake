@@ -112,7 +112,7 @@ if(TARGET precision_test)
   target_sources(precision_test PRIVATE "${PROJECT_SOURCE_DIR}/src/model/test_models_test.cc")
 endif()
 
-# What tests ask about tokenizers and chat templates.
+# Answers to tests about tokenizers and chat templates.
 if(TARGET ridge_text AND NOT RIDGE_FUZZ)
   add_executable(text_answers tests/support/text_answers.cc)
   target_link_libraries(text_answers PRIVATE ridge_text ridge_base nlohmann_json::nlohmann_json)

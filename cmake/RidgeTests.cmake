@@ -15,9 +15,9 @@ set(python "${RIDGE_DEPS}/python/bin/python")
 function(ridge_script_test label name file)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "COMMAND")
   add_test(NAME "${label}.${name}" COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
-  # What takes long begins first, beside the short ones: scripts before unit tests, and those with a limit of their own before all.
+  # Long tests begin first, beside the short ones: scripts before unit tests, and those with a limit of their own before all.
   set_property(TEST "${label}.${name}" PROPERTY COST 60)
-  # What pocl compiles is kept beside the build, whatever cache folder a test gives to ridge.
+  # pocl's compiled kernels are kept beside the build, whatever cache folder a test gives to ridge.
   set_tests_properties(
     "${label}.${name}"
     PROPERTIES LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77

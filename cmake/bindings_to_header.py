@@ -1,5 +1,5 @@
-"""Writes, as a header for C++, what Cython's .pxd files declare. NVIDIA generates them from its headers for its Python packages, with
-every value, structure and prototype; cublasLt.h itself comes only in packages of hundreds of megabytes.
+"""Writes, as a header for C++, what Cython's .pxd files declare. NVIDIA generates them from its headers for its Python
+packages, with every value, structure and prototype; cublasLt.h itself comes only in packages of hundreds of megabytes.
 
     bindings_to_header.py PREFIX FILE.pxd... > HEADER     with the functions whose names begin with PREFIX
 """

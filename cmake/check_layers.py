@@ -2,8 +2,10 @@
 
 1. src/<folder>/ (of tests also tests/unit/<folder>/) includes only the folders that docs/architecture.md's table gives
    it; every folder is in the table, and the table grants nothing that the product does not use and nothing that stands
-   below. Tests may also include what their folder's TEST_LINK in CMakeLists.txt names, which grants nothing unused either.
-2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but for the
+   below. Tests may also include what their folder's TEST_LINK in CMakeLists.txt names, which grants nothing unused
+   either.
+2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but
+for the
    few in OPEN that interfaces are written in.
 3. Each folder's library links what the table allows and nothing else of ours (LINK in CMakeLists.txt).
 4. A file's namespace is its folder.
@@ -19,11 +21,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOTS = (ROOT / "src", ROOT / "tests/unit")  # the product and its unit tests; what only tests share
-# Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and GoogleTest.
+# Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and
+# GoogleTest.
 OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "arpa/inet.h", "netinet/in.h", "poll.h", "gtest/gtest.h"}
 # plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
 NAMES_ENGINES = ("src/engine/", "src/plan/plan.h", "src/doctor/installed.cc", "src/doctor/versions.cc")
-FOLDER = re.compile(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*?)(?:TEST_LINK\s+([^)]*?))?(?:EXCEPT\s[^)]*)?\)", re.MULTILINE)
+FOLDER = re.compile(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*?)(?:TEST_LINK\s+([^)]*?))?(?:EXCEPT\s[^)]*)?\)",
+                    re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -43,22 +47,23 @@ def table():
 def links():
     """{folder: (what its library links, what its tests link besides)}, folders of ours only, from CMakeLists.txt."""
     ours = lambda libraries: {name.removeprefix("ridge_") for name in libraries.split() if name.startswith("ridge_")}
-    rows = {folder: (ours(product), ours(tests)) for folder, product, tests in FOLDER.findall((ROOT / "CMakeLists.txt").read_text())}
+    rows = {folder: (ours(product), ours(tests)) for folder, product,
+            tests in FOLDER.findall((ROOT / "CMakeLists.txt").read_text())}
     return {folder: (product & set(rows), tests & set(rows)) for folder, (product, tests) in rows.items()}
 
 
 def is_test(path):
-    """Whether a file belongs to the tests: a test, a fuzz target, or a header that they share."""
+    """True for a file of the tests: a test, a fuzz target, or a header that they share."""
     return path.is_relative_to(ROOTS[1]) or path.name.endswith(("_test.cc", "_fuzz.cc"))
 
 
 def ours(kind, name):
-    """Whether an include names a file of this project."""
+    """True if an include names a file of this project."""
     return kind == '"' and "/" in name and (ROOT / "src" / name.split("/")[0]).is_dir()
 
 
 def third_party(kind, name):
-    """Whether an include names neither ours nor the standard library's (<vector>) nor the system's (<sys/...>)."""
+    """True if an include names neither ours nor the standard library's (<vector>) nor the system's (<sys/...>)."""
     return not ours(kind, name) and name not in OPEN and not name.startswith("sys/") and ("/" in name or "." in name)
 
 
@@ -83,7 +88,8 @@ def check_file(path, allowed, for_tests, used, complain):
     own = "::".join(["ridge", *place.parent.parts]).replace("ridge::base", "ridge")
     text = path.read_text()
     named = re.findall(r"^namespace (ridge[\w:]*) \{", text, re.MULTILINE)
-    # A class of another folder may be declared ahead; what the file defines lies in its folder's namespace, or in one inside it.
+    # A class of another folder may be declared ahead; what the file defines lies in its folder's namespace, or in one
+    # inside it.
     if named and not any(name == own or name.startswith(own + "::") for name in named):
         complain(path, f"is in namespace {named[0]}; its folder's is {own}")
     for kind, name in INCLUDE.findall(text):
@@ -94,7 +100,8 @@ def check_file(path, allowed, for_tests, used, complain):
         if target not in may:
             complain(path, f'includes "{name}", but {folder} may include only: {", ".join(sorted(may)) or "nothing"}')
         elif shown_by(name):
-            complain(path, f'includes "{name}", which shows {", ".join(sorted(shown_by(name)))}; keep that inside {target}')
+            complain(path,
+                     f'includes "{name}", which shows {", ".join(sorted(shown_by(name)))}; keep that inside {target}')
 
 
 def check_engine_names(path, engines, complain):
@@ -104,7 +111,8 @@ def check_engine_names(path, engines, complain):
     code = re.sub(r"^\s*#.*|//.*", "", path.read_text(), flags=re.MULTILINE)
     for literal in re.findall(r'"(' + "|".join(engines) + ')"', code):
         complain(path, f'names the engine "{literal}"; compare a column of engine/engines.h')
-    providers = r"\w*ExecutionProvider|Tensorrt|NvTensorRT|ROCM|MIGraphX" + ("" if name.startswith("src/gpu/") else "|CUDA")
+    providers = r"\w*ExecutionProvider|Tensorrt|NvTensorRT|ROCM|MIGraphX" + ("" if name.startswith("src/gpu/")
+                                                                             else "|CUDA")
     for literal in re.findall(f'"({providers})"', code):
         complain(path, f'names the provider "{literal}"; that belongs to engine/providers.h')
     for literal in re.findall(r'"((?:cuda|tensorrt)\.[a-z_]*)', code):
@@ -143,14 +151,16 @@ def main():
         if folder.name not in allowed:
             complain(folder, "is not in the table of docs/architecture.md")
             continue
-        for path in sorted(path for root in ROOTS for kind in ("*.h", "*.cc") for path in (root / folder.name).rglob(kind)):
+        for path in sorted(path for root in ROOTS for kind in ("*.h", "*.cc")
+                           for path in (root / folder.name).rglob(kind)):
             check_file(path, allowed, linked.get(folder.name, (set(), set()))[1], used, complain)
             check_engine_names(path, engines, complain)
     order = list(allowed)
     for folder, may in allowed.items():
         for target in sorted(may):
             if (folder, target, False) not in used:
-                complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which its product files do not")
+                complain(ROOT / "docs/architecture.md",
+                         f"{folder} may include {target}, which its product files do not")
             elif target not in order[: order.index(folder)]:
                 complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which does not stand above it")
     check_links(allowed, linked, used, complain)

@@ -1,6 +1,8 @@
-"""check_text.py: refuses tracked text that ties the project to one machine or to one package registry, and broken habits.
+"""check_text.py: refuses tracked text that ties the project to one machine or to one package registry, and broken
+habits.
 
-Registries are reached through their ordinary clients, whose settings name the host; a path in a user's home works nowhere else.
+Registries are reached through their ordinary clients, whose settings name the host; a path in a user's home works
+nowhere else.
 """
 
 import pathlib
@@ -23,7 +25,8 @@ def this_machine():
 
 RULES = (
     (re.compile(r"\b(deb|ftp|snapshot|security)\.([a-z]+\.)?debian\.(org|net)"), "names a package mirror"),
-    (re.compile(r"\b(test\.)?(pypi|pythonhosted|files\.pythonhosted)\.org|\bregistry\.npmjs\.\w+"), "names a package registry"),
+    (re.compile(r"\b(test\.)?(pypi|pythonhosted|files\.pythonhosted)\.org|\bregistry\.npmjs\.\w+"),
+     "names a package registry"),
     (this_machine(), "has an absolute path of this machine"),
     (re.compile(r"^(<{7} |>{7} )", re.MULTILINE), "has a merge conflict"),
 )
@@ -43,7 +46,7 @@ def columns(line):
 
 
 def narrow_complaints(name, text):
-    """Of what the renderer of --help (src/cli/help.h) and a terminal ask for."""
+    """Complaints about what the renderer of --help (src/cli/help.h) and a terminal cannot show."""
     lines = text.splitlines()
     code = False
     if not lines[0].startswith("# "):
@@ -92,7 +95,8 @@ def main():
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, which does not exist")
     if claims_page.filled(page := claims_page.PAGE.read_text()) != page:
         complaints.append("docs/claims.md: differs from data/claims.csv or data/corrections.csv; cmake/claims_page.py writes it")
-    complaints.extend(f"data/explain/en/claims.md: has no entry of {claim} with its statement" for claim in claims_page.unexplained())
+    complaints.extend(f"data/explain/en/claims.md: has no entry of {claim} with its statement"
+                      for claim in claims_page.unexplained())
     complaints.extend(check_guides.complaints())
     if complaints:
         sys.exit("text:\n  " + "\n  ".join(complaints))

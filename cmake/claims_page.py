@@ -1,4 +1,5 @@
-"""claims_page.py: writes the lists of docs/claims.md from data/claims.csv and data/corrections.csv, for check_text.py."""
+"""claims_page.py: writes the lists of docs/claims.md from data/claims.csv and data/corrections.csv, for
+check_text.py."""
 
 import csv
 import pathlib

@@ -1,7 +1,8 @@
-"""extract_descriptors.py WHEEL OUT: writes the schema that tritonclient's wheel carries as a protobuf FileDescriptorSet.
+"""extract_descriptors.py WHEEL OUT: writes the schema that tritonclient's wheel carries as a protobuf
+FileDescriptorSet.
 
-The wheel has no .proto files, but each generated *_pb2.py holds its file's descriptor as a bytes literal. The modules are
-read, not imported: no python protobuf is needed, and their version checks do not matter.
+The wheel has no .proto files, but each generated *_pb2.py holds its file's descriptor as a bytes literal. The modules
+are read, not imported: no python protobuf is needed, and their version checks do not matter.
 """
 
 import ast

@@ -1,8 +1,9 @@
-"""tidy.py BUILD: clang-tidy, and with it clang's thread safety analysis, over the product's sources as BUILD compiles them.
+"""tidy.py BUILD: clang-tidy, and with it clang's thread safety analysis, over the product's sources as BUILD compiles
+them.
 
-Sources are taken a unity unit at a time (cmake/RidgeFolder.cmake): the headers, which cost most of the time, are read once for a dozen
-of them. A unit that passed is remembered in BUILD/tidy by a hash of all that its result depends on, so only what has changed since is
-looked at again.
+Sources are taken a unity unit at a time (cmake/RidgeFolder.cmake): the headers, which cost most of the time, are read
+once for a dozen of them. A unit that passed is remembered in BUILD/tidy by a hash of all that its result depends on, so
+only what has changed since is looked at again.
 """
 
 import concurrent.futures
@@ -24,7 +25,8 @@ def units(build):
     """[(file, command)] of the libraries and the program; neither tests nor what is generated."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         target = entry["output"].split("CMakeFiles/")[1].split(".dir/")[0]
-        if re.fullmatch(r"ridge(_\w+)?", target) and "/embedded/" not in entry["file"] and "/proto/" not in entry["file"]:
+        if re.fullmatch(r"ridge(_\w+)?",
+                        target) and "/embedded/" not in entry["file"] and "/proto/" not in entry["file"]:
             yield pathlib.Path(entry["file"]), entry["command"]
 
 
@@ -41,7 +43,7 @@ def included(path):
 
 
 def key(file, command, tool):
-    """Of everything that decides what is found in the unit; the versions pin what is not ours."""
+    """Digest of everything that decides what is found in the unit; the versions pin what is not ours."""
     content = hashlib.sha256(f"{tool} {command.replace(str(ROOT), '')}".encode())
     for path in [ROOT / ".clang-tidy", ROOT / "versions", *sorted(included(file))]:
         content.update(path.read_bytes())
@@ -49,7 +51,7 @@ def key(file, command, tool):
 
 
 def check(build, clang_tidy, file, stamp):
-    """What clang-tidy has to say; nothing where all is well, which is noted."""
+    """clang-tidy's complaints; empty where all is well, which is noted."""
     # GCC's own parameters are nothing to clang.
     words = [*clang_tidy, "-p", build, "--quiet", "--extra-arg=-Wno-unused-command-line-argument", file]
     ran = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)

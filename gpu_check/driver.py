@@ -1,7 +1,9 @@
-"""driver.py facts INDEX | exchange INDEX RIDGE MODEL: what the check asks NVIDIA's driver itself, apart from ridge. A process of its own, which may hang.
+"""driver.py facts INDEX | exchange INDEX RIDGE MODEL: what the check asks NVIDIA's driver itself, apart from ridge. A
+process of its own, which may hang.
 
 facts: a GPU as the driver describes it, as JSON. Exit 3, with one sentence: there is no driver, or no such GPU.
-exchange: serves MODEL (FP32, input x, output y, equal), writes numbers to memory of the GPU, which the server opens (CUDA IPC), and compares.
+exchange: serves MODEL (FP32, input x, output y, equal), writes numbers to memory of the GPU, which the server opens
+(CUDA IPC), and compares.
 """
 
 import base64
@@ -56,7 +58,8 @@ class Driver:
         parts = [digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]]
         return {"name": name.value.decode(), "uuid": "GPU-" + "-".join(parts), "memory_total_bytes": memory.value,
                 "pci_address": address.value.decode().lower(),
-                "compute_capability": f"{self.attribute('major')}.{self.attribute('minor')}", "multiprocessors": self.attribute("multiprocessors")}
+                "compute_capability": f"{self.attribute('major')}.{self.attribute('minor')}",
+                "multiprocessors": self.attribute("multiprocessors")}
 
 
 def handle(driver, address):
@@ -87,7 +90,8 @@ def exchange(driver, index, server, file):
 
     def ask(path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/v2/{path}", data, {"Content-Type": "application/json"})
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v2/{path}", data,
+                                         {"Content-Type": "application/json"})
         return urllib.request.urlopen(request, timeout=30).read()
 
     wait_for(lambda: ask("health/ready"), server)
@@ -100,9 +104,11 @@ def exchange(driver, index, server, file):
     driver.call("cuMemcpyHtoD_v2", places["x"], sent, size)
     driver.call("cuStreamSynchronize", None)
     for name, address in places.items():
-        ask(f"cudasharedmemory/region/{name}/register", {"raw_handle": {"b64": handle(driver, address)}, "device_id": index, "byte_size": size.value})
+        ask(f"cudasharedmemory/region/{name}/register",
+            {"raw_handle": {"b64": handle(driver, address)}, "device_id": index, "byte_size": size.value})
     shared = {name: {"shared_memory_region": name, "shared_memory_byte_size": size.value} for name in "xy"}
-    ask("models/identity/infer", {"inputs": [{"name": "x", "datatype": "FP32", "shape": [4, 16], "parameters": shared["x"]}],
+    ask("models/identity/infer",
+        {"inputs": [{"name": "x", "datatype": "FP32", "shape": [4, 16], "parameters": shared["x"]}],
                                   "outputs": [{"name": "y", "parameters": shared["y"]}]})
     driver.call("cuMemcpyDtoH_v2", received, places["y"], size)
     driver.call("cuStreamSynchronize", None)
@@ -120,7 +126,8 @@ def main():
         model.parent.mkdir(parents=True)
         model.write_bytes(pathlib.Path(sys.argv[4]).read_bytes())
         file = pathlib.Path(folder, "port")
-        with subprocess.Popen([sys.argv[3], "serve", str(model.parents[2]), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--port-file", str(file)],
+        with subprocess.Popen([sys.argv[3], "serve", str(model.parents[2]), "--http-port", "0", "--grpc-port", "0",
+                               "--metrics-port", "0", "--port-file", str(file)],
                               stdout=subprocess.DEVNULL) as server:
             try:
                 exchange(driver, index, server, file)

@@ -1,8 +1,9 @@
 """gpu_check.py: holds a machine with an NVIDIA GPU against what is expected of it, row by row.
 
-Each row has what was checked, what was expected and by which source, what was found, a verdict (pass, fail, not possible) and what to do.
-The rows become one JSON document (docs/schemas/gpu-check.json), written after each step, and a page by `ridge show FILE --html`. It needs python's standard
-library and a built ridge, no network. It changes no setting of the GPU, and keeps ridge's own files in a folder of its own.
+Each row has what was checked, what was expected and by which source, what was found, a verdict (pass, fail, not
+possible) and what to do. The rows become one JSON document (docs/schemas/gpu-check.json), written after each step, and
+a page by `ridge show FILE --html`. It needs python's standard library and a built ridge, no network. It changes no
+setting of the GPU, and keeps ridge's own files in a folder of its own.
 
 Exit 0: no row failed; 1: one did, or the check was interrupted; 2: wrong usage; 3: there is no GPU.
 """
@@ -40,7 +41,10 @@ class Steps:
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONUNBUFFERED": "1"}
 
     def run(self, command, limit):
-        """(exit status, its stdout, its stderr). Errors: NotPossible once the check's time is up, Failed when it did not end in its own."""
+        """(exit status, its stdout, its stderr).
+
+        Errors: NotPossible once the check's time is up, Failed when it did not end in its own.
+        """
         left = self.end - time.monotonic()
         if left < 1:
             raise rows.NotPossible("the time of the whole check was up", "time")
@@ -49,21 +53,23 @@ class Steps:
         # Files, not pipes: what a program left behind may keep a pipe open.
         with open(paths[0], "wb") as out, open(paths[1], "wb") as err:
             try:
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment, start_new_session=True)
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                           env=self.environment, start_new_session=True)
             except OSError as error:
                 raise rows.NotPossible(f"{command[0]}: {error.strerror}", "install") from error
             try:
                 status = process.wait(min(limit, left))
             except subprocess.TimeoutExpired:
                 reason = "no answer within its time limit" if limit <= left else "the time of the whole check was up"
-                raise (rows.Failed if limit <= left else rows.NotPossible)(reason, "hang" if limit <= left else "time") from None
+                raise (rows.Failed if limit <= left else rows.NotPossible)(reason, "hang"
+                                                                           if limit <= left else "time") from None
             finally:
                 self.kill(process)
         return status, *(path.read_text(errors="replace") for path in paths)
 
     @staticmethod
     def kill(process):
-        """With its children. One that a driver holds in the kernel cannot be ended: it is left behind."""
+        """Ends it with its children. One that a driver holds in the kernel cannot be ended: it is left behind."""
         try:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(5)
@@ -72,7 +78,7 @@ class Steps:
 
 
 class Check:
-    """What the rows' functions use: programs, the GPU, what was measured before them."""
+    """Inputs of the rows' functions: programs, the GPU, earlier measurements."""
 
     def __init__(self, options, steps):
         self.options, self.steps = options, steps
@@ -97,7 +103,8 @@ class Check:
         if status in answers:
             return json.loads(out)
         said = err.strip().splitlines()
-        reason = next((line for line in reversed(said) if line.startswith("ridge ")), said[-1] if said else f"exit status {status}")
+        reason = next((line for line in reversed(said) if line.startswith("ridge ")),
+                      said[-1] if said else f"exit status {status}")
         raise judge.error_of(reason)
 
     def add(self, group, row):
@@ -138,12 +145,16 @@ def perform(check, groups):
 
 
 def parsed(arguments):
-    parser = argparse.ArgumentParser(prog="./dev gpu-check", description=__doc__.partition("\n\n")[0].partition(": ")[2])
+    parser = argparse.ArgumentParser(prog="./dev gpu-check",
+                                     description=__doc__.partition("\n\n")[0].partition(": ")[2])
     parser.add_argument("-d", "--device", default="cuda:0", help="the GPU, as the driver counts (default cuda:0)")
-    parser.add_argument("-o", "--output", default="gpu-check.json", help="the document (default gpu-check.json); the page lies beside it, as .html")
-    parser.add_argument("--only", default="", help="these groups alone, or rows by their id (lab.matmul): " + ", ".join(rows.GROUPS))
+    parser.add_argument("-o", "--output", default="gpu-check.json",
+                        help="the document (default gpu-check.json); the page lies beside it, as .html")
+    parser.add_argument("--only", default="",
+                        help="these groups alone, or rows by their id (lab.matmul): " + ", ".join(rows.GROUPS))
     parser.add_argument("--earlier", help="a document of an earlier run: its figures are what is expected, within 5 %%")
-    parser.add_argument("--minutes", type=float, default=9, help="limit of the whole check (default 9; everything takes about 20)")
+    parser.add_argument("--minutes", type=float, default=9,
+                        help="limit of the whole check (default 9; everything takes about 20)")
     parser.add_argument("--row-seconds", type=float, help="limit of each step instead of its own")
     parser.add_argument("--quick", action="store_true", help="measure as briefly as possible, to try the check itself")
     parser.add_argument("--ridge", default=os.environ.get("RIDGE", "build/release/ridge"), help="the program")
@@ -169,7 +180,7 @@ def parsed(arguments):
 
 
 def about(check, arguments):
-    """As every document of ridge begins."""
+    """The beginning of every document of ridge."""
     written = check.ridge("explain", "roofline", limit=30)["about"]
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {**written, "verb": "gpu check", "date": date, "command": shlex.join(["./dev", "gpu-check", *arguments])}
@@ -218,7 +229,8 @@ def main(arguments):
 def keep(check, interrupted):
     """Writes the document, whole or not at all, and returns it."""
     counts = {verdict.replace(" ", "_"): sum(row["verdict"] == verdict for row in check.rows) for verdict in VERDICTS}
-    document = check.head | {"counts": counts, "interrupted": interrupted, "seconds": round(time.monotonic() - check.steps.begin, 3), "rows": check.rows}
+    document = check.head | {"counts": counts, "interrupted": interrupted,
+                             "seconds": round(time.monotonic() - check.steps.begin, 3), "rows": check.rows}
     unfinished = pathlib.Path(f"{check.options.output}.new")
     unfinished.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     unfinished.replace(check.options.output)
@@ -233,7 +245,8 @@ def report(check, interrupted):
     counts, output = document["counts"], check.options.output
     page = pathlib.Path(output).with_suffix(".html")
     try:
-        drawn = subprocess.run([check.ridge_program, "show", output, "--html", page], capture_output=True, text=True, timeout=60)
+        drawn = subprocess.run([check.ridge_program, "show", output, "--html", page], capture_output=True, text=True,
+                               timeout=60)
         kept = f"{output}, {page}" if drawn.returncode == 0 else f"{output} (no page: {drawn.stderr.strip()})"
     except subprocess.TimeoutExpired:
         kept = f"{output} (no page within 60 s)"

@@ -1,4 +1,7 @@
-"""What is expected of a figure, and the verdict. Decides from numbers alone: expected.csv, shares of the datasheet, an earlier run."""
+"""What is expected of a figure, and the verdict.
+
+Decides from numbers alone: expected.csv, shares of the datasheet, an earlier run.
+"""
 
 import csv
 import pathlib
@@ -7,8 +10,9 @@ import re
 EXPECTED = list(csv.DictReader(pathlib.Path(__file__).with_name("expected.csv").read_text().splitlines()))
 
 # The other quantity of a ratio, which the table's column `of` names.
-SOURCES = {"first": "the first run", "library": "the vendor's library in the same run", "plain": "the run without CUDA graphs", "limits": "the measured limits", "torch": "PyTorch's rate"}
-# What to do when a row fails, or cannot be had.
+SOURCES = {"first": "the first run", "library": "the vendor's library in the same run",
+           "plain": "the run without CUDA graphs", "limits": "the measured limits", "torch": "PyTorch's rate"}
+# Remedies for a row that fails, or cannot be had.
 REMEDIES = {
     "": "",
     "clock": "look at the clocks and what slows them: ridge power; then measure again when the GPU is idle",
@@ -58,17 +62,19 @@ def id_of(*words):
 
 
 def figures_of(document):
-    return {row["id"]: (row["value"], document["about"]["date"]) for row in document["rows"] if row["value"] is not None}
+    return {row["id"]: (row["value"], document["about"]["date"]) for row in document["rows"]
+            if row["value"] is not None}
 
 
 def within(low, high, source):
-    """What is expected of a figure."""
+    """The expected value of a figure."""
     return {"low": low, "high": high, "source": source, "text": ""}
 
 
 def expectation(id, gpu, earlier, references):
-    """What is expected of a figure, in its own unit, or None; and the remedy. `references`: value by name (datasheet, link, …) of which a row of the
-    table may be a percentage; what an earlier run found comes first, then the GPU's own row, then the one for all."""
+    """The expected value of a figure, in its own unit, or None; and the remedy. `references`: value by name (datasheet,
+    link, …) of which a row of the table may be a percentage; what an earlier run found comes first, then the GPU's own
+    row, then the one for all."""
     rows = [row for row in EXPECTED if row["id"] == id and row["gpu"] in gpu]
     rows.sort(key=lambda row: row["gpu"] == "")
     do = rows[0]["do"] if rows else "report"
@@ -106,7 +112,8 @@ def yes_or_no(id, what, good, expected, found, remedy):
 def readable(value, unit):
     if unit == "×":
         return f"{value:.3g} ×"
-    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9)):
+    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1), ("m", 1e-3), ("µ", 1e-6),
+                         ("n", 1e-9)):
         if unit and abs(value) >= size:
             return f"{value / size:.3g} {prefix}{unit}"
     return f"{value:.3g}{' ' + unit if unit else ''}"
@@ -119,7 +126,8 @@ def text_of(row):
     if row["expected"] and row["expected"]["text"]:
         expected = f" (expected: {row['expected']['text']})"
     elif row["expected"]:
-        ends = [readable(row["expected"][end], row["unit"]) if row["expected"][end] is not None else "…" for end in ("low", "high")]
+        ends = [readable(row["expected"][end], row["unit"]) if row["expected"][end] is not None else "…"
+                for end in ("low", "high")]
         expected = f" (expected {ends[0]} to {ends[1]}: {row['expected']['source']})"
     said = "; ".join(part for part in (found, row["reason"]) if part)
     return f"{row['what']}: {said}{expected}{' → ' + row['do'] if row['do'] else ''}"

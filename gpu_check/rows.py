@@ -1,4 +1,4 @@
-"""What is checked: per group a generator of steps (id, what, function that returns rows)."""
+"""The checks: per group a generator of steps (id, what, function that returns rows)."""
 
 import json
 import os
@@ -11,12 +11,16 @@ from functools import partial
 from judge import REMEDIES, Failed, NotPossible, error_of, id_of, judged, yes_or_no
 
 HERE = pathlib.Path(__file__).parent
-UNITS = {"peaks": ("flops_per_s", "FLOP/s"), "bandwidth": ("bytes_per_s", "B/s"), "links": ("bytes_per_s", "B/s"), "starts": ("seconds", "s")}
-NAMES = {"peaks": ("precision", "way"), "bandwidth": ("level", "access"), "links": ("way", "memory"), "starts": ("what",)}
+UNITS = {"peaks": ("flops_per_s", "FLOP/s"), "bandwidth": ("bytes_per_s", "B/s"), "links": ("bytes_per_s", "B/s"),
+         "starts": ("seconds", "s")}
+NAMES = {"peaks": ("precision", "way"), "bandwidth": ("level", "access"), "links": ("way", "memory"),
+         "starts": ("what",)}
 TORCH = {**{name: f"limits.{name}.cuBLASLt" for name in ("bf16", "fp16", "tf32", "fp32", "fp64", "fp8", "int8")},
-         "copy": "limits.DRAM.copy", "host-to-device": "limits.host-to-device.pinned", "device-to-host": "limits.device-to-host.pinned",
+         "copy": "limits.DRAM.copy", "host-to-device": "limits.host-to-device.pinned",
+         "device-to-host": "limits.device-to-host.pinned",
          "lab_matmul": "lab.matmul_tensor.rate", "lab_attention": "lab.attention_half.rate"}
-# Rows of the lab's own products, and the kernels that are meant: the first of them that was measured, as the lab names its variants.
+# Rows of the lab's own products, and the kernels that are meant: the first of them that was measured, as the lab names
+# its variants.
 PRODUCTS = {"mma": ("tensor cores, blocks of 128 × 256", "tensor cores, blocks of 128 × 128"),
             "wgmma": ("tensor cores by warp groups, blocks of 128 × 256",)}
 LIBRARY = "vendor's library"
@@ -26,7 +30,8 @@ LAB_SECONDS, SANITIZED_SECONDS = 10, 1  # of measuring: opening the GPU, referen
 NOT_OURS = (LIBRARY, "tensor cores alone")
 # The lab's cases that torch_reference.py has too.
 LIKE_PYTORCHS = ("product of 4096 × 4096 BF16", "FP16 attention over 2048 positions, 16 heads of 64")
-CHECKED = ["attention_half", "matmul_tensor", "matmul", "transpose", "layer_norm", "reduction"]  # kernels with shared memory and their own layouts
+# Kernels with shared memory and their own layouts
+CHECKED = ["attention_half", "matmul_tensor", "matmul", "transpose", "layer_norm", "reduction"]
 
 
 def limit_of(check, usual):
@@ -47,10 +52,12 @@ def facts(check):
 
 
 def doctor(check):
-    document = check.ridge("doctor", "--area", "gpu,versions", "--no-measure", limit=limit_of(check, 60), answers=(0, 1))
+    document = check.ridge("doctor", "--area", "gpu,versions", "--no-measure", limit=limit_of(check, 60),
+                           answers=(0, 1))
     check.measured["doctor"] = document
     wrong = [finding["title"] for finding in document["findings"] if finding["verdict"] == "fail"]
-    return [yes_or_no("facts.doctor", "ridge doctor: GPU and versions", not wrong, "no check fails", ", ".join(wrong) or "none", "doctor")]
+    return [yes_or_no("facts.doctor", "ridge doctor: GPU and versions", not wrong, "no check fails",
+                      ", ".join(wrong) or "none", "doctor")]
 
 
 def nvml_gpu(check):
@@ -66,17 +73,20 @@ def driver_and_nvml(check):
     gpu = nvml_gpu(check)
     if gpu["mig"] is True:
         raise NotPossible("the GPU is divided (MIG): NVML describes the whole of it", "")
-    differ = [f"{name} {check.driver[name]}, NVML {gpu[name]}" for name in ("name", "uuid", "compute_capability") if check.driver[name] != gpu[name]]
+    differ = [f"{name} {check.driver[name]}, NVML {gpu[name]}" for name in ("name", "uuid", "compute_capability")
+              if check.driver[name] != gpu[name]]
     share = check.driver["memory_total_bytes"] / gpu["memory_total_bytes"]
     if not 0.95 <= share <= 1.001:
         differ.append(f"memory {check.driver['memory_total_bytes']} of {gpu['memory_total_bytes']}")
-    return [yes_or_no("facts.driver", "driver against NVML", not differ, "equal: name, uuid, capability, memory", "; ".join(differ) or "equal", "report")]
+    return [yes_or_no("facts.driver", "driver against NVML", not differ, "equal: name, uuid, capability, memory",
+                      "; ".join(differ) or "equal", "report")]
 
 
 def nvml_and_smi(check):
     gpu = nvml_gpu(check)
     asked = {"name": "name", "uuid": "uuid", "power.limit": "power_limit_mw", "memory.total": "memory_total_bytes"}
-    status, out, err = check.run(["nvidia-smi", f"--query-gpu={','.join(asked)}", "--format=csv,noheader,nounits", "-i", gpu["uuid"]], limit_of(check, 30))
+    status, out, err = check.run(["nvidia-smi", f"--query-gpu={','.join(asked)}", "--format=csv,noheader,nounits", "-i",
+                                  gpu["uuid"]], limit_of(check, 30))
     if status:
         raise error_of((err or out).strip() or f"nvidia-smi: exit status {status}")
     said = dict(zip(asked.values(), out.strip().split(", "), strict=True))
@@ -84,7 +94,8 @@ def nvml_and_smi(check):
         if isinstance(gpu[name], int) and re.fullmatch(r"[\d.]+", said[name]):
             said[name] = gpu[name] if abs(float(said[name]) * unit / gpu[name] - 1) < 0.01 else said[name]
     differ = [f"{name} {gpu[name]}, nvidia-smi {value}" for name, value in said.items() if gpu[name] != value]
-    return [yes_or_no("facts.nvidia_smi", "NVML against nvidia-smi", not differ, "equal: name, uuid, power limit, memory", "; ".join(differ) or "equal", "report")]
+    return [yes_or_no("facts.nvidia_smi", "NVML against nvidia-smi", not differ,
+                      "equal: name, uuid, power limit, memory", "; ".join(differ) or "equal", "report")]
 
 
 # ----------------------------------------------------------------------------------------------------------- limits
@@ -98,7 +109,8 @@ def repeat(check):
 
 
 def bench_device(check, *arguments):
-    return check.ridge("bench", "device", "-d", check.device, "--seconds", check.seconds(60), "--fresh", *arguments, limit=limit_of(check, 120))
+    return check.ridge("bench", "device", "-d", check.device, "--seconds", check.seconds(60), "--fresh", *arguments,
+                       limit=limit_of(check, 120))
 
 
 def limit_rows(document):
@@ -119,7 +131,8 @@ def measured_limits(check):
         member, unit = UNITS[part]
         if row.get("reason"):
             error = error_of(row["reason"])
-            made.append({"id": id, "what": what, "verdict": error.verdict, "reason": str(error), "do": REMEDIES[error.do]})
+            made.append({"id": id, "what": what, "verdict": error.verdict, "reason": str(error),
+                         "do": REMEDIES[error.do]})
             continue
         made.append(figure(check, id, what, row[member], unit, references_of(row["shares"])))
     return made
@@ -148,11 +161,13 @@ def lab(check):
 
 def experiment(check, name):
     # Its time is that of measuring; references, which it computes on the CPU, and compiling come before.
-    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(LAB_SECONDS, quick=5), limit=limit_of(check, 150), answers=(0, 1))
+    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(LAB_SECONDS, quick=5),
+                           limit=limit_of(check, 150), answers=(0, 1))
     counts = {verdict: count for verdict, count in document["verdicts"].items() if count}
     found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     if not document["cases"]:
-        raise NotPossible(UNMEASURED, "time") if "not measured" in counts else NotPossible("nothing of it can be tested on this GPU", "")
+        raise NotPossible(UNMEASURED,
+                          "time") if "not measured" in counts else NotPossible("nothing of it can be tested on this GPU", "")
     # A contradicted claim is a result: the claims are those of guides. A wrong number ends the verb.
     made = [yes_or_no(f"lab.{name}", f"experiment {name}", True, "results equal the reference's", found, "")]
     if name == "matmul_tensor":
@@ -161,14 +176,16 @@ def experiment(check, name):
         rates = [variant["flops_per_s"] for variant in case["variants"] if variant["name"] not in NOT_OURS]
         if rates and case["work"] in LIKE_PYTORCHS:
             check.measured[f"lab.{name}.rate"] = max(rates)
-    effects = [row["effect"]["value"] for row in document["ledger"] if "effect" in row and row["claimed"]["kind"] == "gain"]
+    effects = [row["effect"]["value"] for row in document["ledger"] if "effect" in row
+               and row["claimed"]["kind"] == "gain"]
     if effects and name in ("pinned", "streams", "small_launches"):
         made.append(figure(check, f"lab.{name}.gain", f"gain of {name}", max(effects), "×"))
     return made
 
 
 def products(check, cases):
-    """Our products over the library's of the same document: of each format's largest product, the one that is farthest behind."""
+    """Our products over the library's of the same document: of each format's largest product, the one that is farthest
+    behind."""
     made = []
     for kind, names in PRODUCTS.items():
         id, what, ratios = f"lab.matmul_tensor.{kind}", f"product by {kind} over the library's", {}
@@ -181,7 +198,8 @@ def products(check, cases):
             ratio, work = min(ratios.values())
             made.append(figure(check, id, what, ratio, "×") | {"found": f"{work}, the farthest behind"})
         else:
-            made.append({"id": id, "what": what, "verdict": "not possible", "reason": "one of the two was not measured"})
+            made.append({"id": id, "what": what, "verdict": "not possible",
+                         "reason": "one of the two was not measured"})
     return made
 
 
@@ -202,7 +220,8 @@ def references(check):
 def torch_row(check, name, own, rate):
     what = f"{own} over PyTorch's"
     if not rate or own not in check.measured:
-        return {"id": f"torch.{name}", "what": what, "verdict": "not possible", "reason": "one of the two was not measured"}
+        return {"id": f"torch.{name}", "what": what, "verdict": "not possible",
+                "reason": "one of the two was not measured"}
     return figure(check, f"torch.{name}", what, check.measured[own] / rate, "×")
 
 
@@ -225,7 +244,8 @@ def engine_id(batch, graph):
 
 
 def bench_model(check, model, batch, graph, *arguments):
-    return check.ridge("bench", model, "-d", check.device, "-b", batch, "--seconds", check.seconds(6), "--precision", "fp32",
+    return check.ridge("bench", model, "-d", check.device, "-b", batch, "--seconds", check.seconds(6), "--precision",
+                       "fp32",
                        "--engine-option", f"cuda.enable_cuda_graph={graph}", *arguments, limit=limit_of(check, 60))
 
 
@@ -233,18 +253,22 @@ def bench(check, model, what, batch, graph):
     document = bench_model(check, model, batch, graph)
     made = [figure(check, engine_id(batch, graph), what, document["latency_ms"]["p50"] / 1e3, "s")]
     if "CUDA" not in document["executed"] or "CPU" in document["executed"]:
-        made.append(yes_or_no(f"{engine_id(batch, graph)}.placement", what, False, "all nodes on CUDA", document["executed"], "engine"))
+        made.append(yes_or_no(f"{engine_id(batch, graph)}.placement", what, False, "all nodes on CUDA",
+                              document["executed"], "engine"))
     if batch == 64 and not graph and document.get("percent_of_limit"):
-        made.append(figure(check, "engines.share_of_the_limit", "share of the limit at batch 64 [%]", document["percent_of_limit"], ""))
+        made.append(figure(check, "engines.share_of_the_limit", "share of the limit at batch 64 [%]",
+                           document["percent_of_limit"], ""))
     plain = check.measured.get(engine_id(batch, 0))
     if batch == 1 and graph and plain:
-        made.append(figure(check, "engines.graph_gain", "gain of CUDA graphs at batch 1", plain / check.measured[engine_id(1, 1)], "×"))
+        made.append(figure(check, "engines.graph_gain", "gain of CUDA graphs at batch 1",
+                           plain / check.measured[engine_id(1, 1)], "×"))
     return made
 
 
 def callers(check, model):
     document = bench_model(check, model, 8, 1, "-c", "4", "--instances", "2")
-    return [yes_or_no("engines.callers", "4 callers and 2 instances with CUDA graphs", document["samples"] > 0, "runs", f"{document['samples']} runs", "engine")]
+    return [yes_or_no("engines.callers", "4 callers and 2 instances with CUDA graphs", document["samples"] > 0, "runs",
+                      f"{document['samples']} runs", "engine")]
 
 
 # ----------------------------------------------------------------------------------------------------------- memory
@@ -261,14 +285,15 @@ def exchange(check):
     if status:
         raise error_of((err.strip().splitlines() or [f"exit status {status}"])[-1])
     counts = json.loads(out.splitlines()[-1])
-    return [yes_or_no("memory.cuda", "CUDA shared memory between client and ridge serve", counts["wrong"] == 0, "all values equal",
-                      f"{counts['wrong']} of {counts['values']} values differ", "report")]
+    return [yes_or_no("memory.cuda", "CUDA shared memory between client and ridge serve", counts["wrong"] == 0,
+                      "all values equal", f"{counts['wrong']} of {counts['values']} values differ", "report")]
 
 
 # -------------------------------------------------------------------------------------------------------- sanitizer
 
 def sanitizer(check):
-    places = [shutil.which("compute-sanitizer"), *sorted(map(str, pathlib.Path("/usr/local").glob("cuda*/bin/compute-sanitizer")))]
+    places = [shutil.which("compute-sanitizer"),
+              *sorted(map(str, pathlib.Path("/usr/local").glob("cuda*/bin/compute-sanitizer")))]
     program = next((place for place in places if place), None)
     if program is None:
         yield "sanitizer", "memcheck and racecheck", no_sanitizer
@@ -284,7 +309,8 @@ def no_sanitizer():
 
 def sanitized(check, program, tool, name):
     # Each kernel runs many times: the first launches are enough, and a time that is over with the first comparison.
-    command = [program, "--tool", tool, "--launch-count", "20", check.ridge_program, "lab", name, "-d", check.device, "--seconds", SANITIZED_SECONDS, "--json"]
+    command = [program, "--tool", tool, "--launch-count", "20", check.ridge_program, "lab", name, "-d", check.device,
+               "--seconds", SANITIZED_SECONDS, "--json"]
     status, out, err = check.run(command, limit_of(check, 120))
     summary = re.search(r"SUMMARY: (\d+) (?:error|hazard)s?[^\n]*", out + err)
     if summary is None:
@@ -297,4 +323,5 @@ def sanitized(check, program, tool, name):
                       f"0 {'errors' if tool == 'memcheck' else 'hazards'}, and exit status 0", found, "report")]
 
 
-GROUPS = {"facts": facts, "limits": limits, "lab": lab, "torch": torch, "engines": engines, "memory": memory, "sanitizer": sanitizer, "repeat": repeat}
+GROUPS = {"facts": facts, "limits": limits, "lab": lab, "torch": torch, "engines": engines, "memory": memory,
+          "sanitizer": sanitizer, "repeat": repeat}

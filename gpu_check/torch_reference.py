@@ -1,4 +1,7 @@
-"""torch_reference.py INDEX: rates of PyTorch on that GPU as JSON, by the best run of twenty: FLOP/s of products and attention, bytes/s of copies."""
+"""torch_reference.py INDEX: rates of PyTorch on that GPU as JSON, by the best run of twenty:
+
+FLOP/s of products and attention, bytes/s of copies.
+"""
 
 import json
 import sys
@@ -7,9 +10,11 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32, "fp64": torch.float64}
+TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32,
+         "fp64": torch.float64}
 EIGHT_BITS = ("fp8", "int8")  # second factors of columns one after the other, as the library asks for
-LAB_PRODUCT, LAB_ATTENTION = ("bf16", 4096), (16, 2048, 64)  # as the lab's (rows.py, LIKE_PYTORCHS): heads, positions, width
+LAB_PRODUCT, LAB_ATTENTION = ("bf16", 4096), (16, 2048,
+                                              64)  # as the lab's (rows.py, LIKE_PYTORCHS): heads, positions, width
 
 
 def best_seconds(work, inner=1):
@@ -41,7 +46,8 @@ def product_of_eight_bits(name, size):
         return 2 * size**3 / best_seconds(lambda: torch._int_mm(a, b.t()))
     a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
     one = torch.ones((), device="cuda")
-    return 2 * size**3 / best_seconds(lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True))
+    return 2 * size**3 / best_seconds(lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16,
+                                                               use_fast_accum=True))
 
 
 def attention(backend, heads, length, width):
@@ -63,13 +69,16 @@ def first_best(works):
 
 def main():
     torch.cuda.set_device(int(sys.argv[1]))
-    found = {name: first_best([(product, name, size) for size in (2048, 4096, 8192) if name != "fp64" or size < 8192]) for name in TYPES}
+    found = {name: first_best([(product, name, size) for size in (2048, 4096, 8192) if name != "fp64" or size < 8192])
+             for name in TYPES}
     found |= {name: first_best([(product_of_eight_bits, name, size) for size in (4096, 8192)]) for name in EIGHT_BITS}
     found["lab_matmul"] = first_best([(product, *LAB_PRODUCT)])
-    found["lab_attention"] = first_best([(attention, backend, *LAB_ATTENTION) for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)])
+    found["lab_attention"] = first_best([(attention, backend, *LAB_ATTENTION)
+                                         for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)])
     source, target = (torch.ones(1 << 29, dtype=torch.float32, device="cuda") for _ in range(2))
     found["copy"] = 2 * 4 * source.numel() / best_seconds(lambda: target.copy_(source))
-    pinned, device = torch.empty(1 << 28, dtype=torch.uint8, pin_memory=True), torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
+    pinned, device = torch.empty(1 << 28, dtype=torch.uint8,
+                                 pin_memory=True), torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
     found["host-to-device"] = pinned.numel() / best_seconds(lambda: device.copy_(pinned, non_blocking=True))
     found["device-to-host"] = pinned.numel() / best_seconds(lambda: pinned.copy_(device, non_blocking=True))
     print(json.dumps(found))

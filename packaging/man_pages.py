@@ -1,4 +1,5 @@
-"""man_pages.py VERSION FOLDER: writes docs/cli/*.md, which are also the answers to --help, as manual pages: ridge.1, ridge-bench.1, …
+"""man_pages.py VERSION FOLDER: writes docs/cli/*.md, which are also the answers to --help, as manual pages: ridge.1,
+ridge-bench.1, …
 
 What the texts use of Markdown is what src/cli/help.h names.
 """

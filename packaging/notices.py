@@ -1,7 +1,9 @@
-"""notices.py BUILD DEPS OUTPUT [LIBRARY...]: writes the copyright notices and licences of what a build of ridge holds of others.
+"""notices.py BUILD DEPS OUTPUT [LIBRARY...]: writes the copyright notices and licences of what a build of ridge holds
+of others.
 
-What that is, the build itself says: the headers that its objects were compiled from (ninja's record), the static ONNX library, the
-embedded Chart.js, and each LIBRARY that goes into the package or, a static one, into the program. A Debian package's notice is its own file copyright.
+What that is, the build itself says: the headers that its objects were compiled from (ninja's record), the static ONNX
+library, the embedded Chart.js, and each LIBRARY that goes into the package or, a static one, into the program. A Debian
+package's notice is its own file copyright.
 """
 
 import pathlib
@@ -9,7 +11,8 @@ import re
 import subprocess
 import sys
 
-# The C and C++ libraries of the system: the kernel's and libc's headers hold no code, and GCC's licence excepts what it compiles.
+# The C and C++ libraries of the system: the kernel's and libc's headers hold no code, and GCC's licence excepts what it
+# compiles.
 SYSTEM = re.compile(r"^(libc6|linux-libc|libstdc\+\+|libgcc|g\+\+|gcc|libgtest|googletest|libgmock)")
 
 
@@ -42,7 +45,8 @@ def debian_packages(files):
 def debian_notices(packages):
     """Name, version and source of each package, and its notice."""
     wanted = "${Package} ${Version} (source ${source:Package} ${source:Version})\n"
-    lines = subprocess.run(["dpkg-query", "--show", "-f", wanted, *packages], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(["dpkg-query", "--show", "-f", wanted, *packages], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
     return [(f"Debian package {line}", pathlib.Path(f"/usr/share/doc/{line.split()[0]}/copyright")) for line in lines]
 
 
@@ -56,7 +60,8 @@ def main(build, deps, output, *libraries):
         names.setdefault(file.read_text(errors="replace").strip(), []).append(name)
     # The licences that Debian keeps once for all packages.
     common = sorted(set(re.findall(r"/usr/share/common-licenses/([A-Za-z]+-[\d.]*\d)", "".join(names))))
-    names |= {pathlib.Path("/usr/share/common-licenses", name).read_text().strip("\n"): [f"/usr/share/common-licenses/{name}"]
+    names |= {pathlib.Path("/usr/share/common-licenses",
+                           name).read_text().strip("\n"): [f"/usr/share/common-licenses/{name}"]
               for name in common}
     text = "ridge holds code of the projects below; their notices and licences follow.\n\n"
     text += "".join(f"  {name}\n" for name, _ in notices)

@@ -1,12 +1,16 @@
-"""one_architecture.py PROVIDER OUT CAPABILITY: a copy of ONNX Runtime's GPU provider with the kernels of one kind of GPU.
+"""one_architecture.py PROVIDER OUT CAPABILITY: a copy of ONNX Runtime's GPU provider with the kernels of one kind of
+GPU.
 
-PROVIDER is libonnxruntime_providers_cuda.so of an onnxruntime-gpu wheel, most of which is the same kernels for six architectures. OUT has
-zeros in place of all but those of CAPABILITY (9.0): as long, with every address as before, and a quarter as large once packed. It runs on GPUs of
-that compute capability, and on later ones of the same major number. To take it to a machine without network:
+PROVIDER is libonnxruntime_providers_cuda.so of an onnxruntime-gpu wheel, most of which is the same kernels for six
+architectures. OUT has zeros in place of all but those of CAPABILITY (9.0): as long, with every address as before, and a
+quarter as large once packed. It runs on GPUs of that compute capability, and on later ones of the same major number. To
+take it to a machine without network:
 
-  python3 packaging/one_architecture.py .../onnxruntime/capi/libonnxruntime_providers_cuda.so provider.so 9.0 && xz provider.so
+  python3 packaging/one_architecture.py .../onnxruntime/capi/libonnxruntime_providers_cuda.so provider.so 9.0 && xz
+  provider.so
 
-Exit 1: PROVIDER has no machine code for CAPABILITY (PTX does not count), or is no such library; 2: wrong usage. Nothing is written then.
+Exit 1: PROVIDER has no machine code for CAPABILITY (PTX does not count), or is no such library; 2: wrong usage. Nothing
+is written then.
 """
 
 import collections
@@ -14,8 +18,8 @@ import pathlib
 import struct
 import sys
 
-# Kernels lie in fat binaries: a head, then entries, each with a head and code for one architecture. NVIDIA documents none of it; read from
-# libraries of CUDA 12 and 13, where the sum of all entries is the size in the head.
+# Kernels lie in fat binaries: a head, then entries, each with a head and code for one architecture. NVIDIA documents
+# none of it; read from libraries of CUDA 12 and 13, where the sum of all entries is the size in the head.
 FAT_HEAD = struct.Struct("<IHHQ")  # magic, version, bytes of this head, bytes of all entries
 FAT_MAGIC = 0xBA55ED50
 ENTRY_HEAD = struct.Struct("<HHIQ12xI")  # kind, version, bytes of this head, bytes of the code, …, architecture
@@ -56,7 +60,10 @@ def entries(library, begin, end):
 
 
 def reduce(library, wanted):
-    """Clears all other code in place. Returns the bytes of machine code by architecture, and of all code, as they were."""
+    """Clears all other code in place.
+
+    Returns the bytes of machine code by architecture, and of all code, as they were.
+    """
     sizes, total = collections.Counter(), 0
     for section in list(device_sections(library)):
         for kind, architecture, begin, end in list(entries(library, *section)):

@@ -1,7 +1,7 @@
 """chat_check.py: the end of the main job with a language model: serves its folder and chats with it.
 
---check  sends one conversation, whole and as a stream, prints the answer, stops the server, and fails if the two differ.
---serve  sends one, prints it with the line that sends it again, and serves until Ctrl-C.
+--check  sends one conversation, whole and as a stream, prints the answer, stops the server, and fails if the two
+differ. --serve  sends one, prints it with the line that sends it again, and serves until Ctrl-C.
 """
 
 import argparse
@@ -17,7 +17,8 @@ from client_check import Server, free_port
 def chat(port, model, **more):
     """The body of the answer to one conversation, drawn without chance."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-    request = {"model": model, "messages": [{"role": "user", "content": "What limits decoding?"}], "max_tokens": 24, "temperature": 0}
+    request = {"model": model, "messages": [{"role": "user", "content": "What limits decoding?"}], "max_tokens": 24,
+               "temperature": 0}
     connection.request("POST", "/v1/chat/completions", json.dumps(request | more), {"Content-Type": "application/json"})
     response = connection.getresponse()
     body = response.read().decode()

@@ -1,6 +1,7 @@
 """client_check.py: the end of the main job: serves a repository with one model and speaks to it as a client.
 
---check  sends requests over HTTP at a fixed concurrency, compares every answer with ONNX Runtime run in this process on the same
+--check  sends requests over HTTP at a fixed concurrency, compares every answer with ONNX Runtime run in this process on
+the same
          inputs, prints one line of figures, stops the server, and fails if anything was not as it should be.
 --serve  sends one real request, prints the address and a curl line to try, and serves until Ctrl-C.
 """
@@ -22,13 +23,16 @@ import time
 import numpy
 import onnxruntime
 
-NUMPY_OF = {"BOOL": "bool", "UINT8": "uint8", "UINT16": "uint16", "UINT32": "uint32", "UINT64": "uint64", "INT8": "int8",
-            "INT16": "int16", "INT32": "int32", "INT64": "int64", "FP16": "float16", "FP32": "float32", "FP64": "float64"}
+NUMPY_OF = {"BOOL": "bool", "UINT8": "uint8", "UINT16": "uint16", "UINT32": "uint32", "UINT64": "uint64",
+            "INT8": "int8",
+            "INT16": "int16", "INT32": "int32", "INT64": "int64", "FP16": "float16", "FP32": "float32",
+            "FP64": "float64"}
 DISTINCT_INPUTS = 8      # more would only cost time: every answer is compared with that of its own input
 FREE_DIMENSION = 16      # for a variable dimension that is not the batch, such as a sequence length
 START_TIMEOUT_S = 300    # loading and warming up every batch size of a large model
 STOP_TIMEOUT_S = 60
-# Largest difference accepted, relative to the largest expected magnitude: another batch size takes another order of sums.
+# Largest difference accepted, relative to the largest expected magnitude: another batch size takes another order of
+# sums.
 TOLERANCE = {"float16": 2e-2, "float32": 1e-3, "float64": 1e-6}
 LEAST_COSINE = 0.999     # of lower precision, whose sums depend on engine and batch
 
@@ -39,7 +43,8 @@ class Server:
     def __init__(self, ridge, repository, port):
         self.folder = tempfile.TemporaryDirectory(prefix="ridge-run-")
         port_file = pathlib.Path(self.folder.name, "port")
-        command = [ridge, "serve", str(repository), "--http-port", str(port), "--grpc-port", str(free_port(8001) if port else 0), "--metrics-port", str(free_port(8002) if port else 0),
+        command = [ridge, "serve", str(repository), "--http-port", str(port), "--grpc-port",
+                   str(free_port(8001) if port else 0), "--metrics-port", str(free_port(8002) if port else 0),
                    "--exit-on-error", "--port-file", str(port_file)]
         # A group of its own: Ctrl-C comes here only, and the server gets one signal to stop, not two.
         self.process = subprocess.Popen(command, process_group=0)
@@ -144,17 +149,19 @@ def binary_request(inputs):
 
 
 def json_request(metadata, inputs):
-    """The same request as plain JSON, outputs shortened to the three largest values of each row where they are numbers."""
+    """The same request as plain JSON, outputs shortened to the three largest values of each row where they are
+    numbers."""
     datatype = {name: tag for tag, name in NUMPY_OF.items()}
     return {"inputs": [{"name": name, "shape": list(values.shape), "datatype": datatype[values.dtype.name],
-                        "data": [round(value, 4) if isinstance(value, float) else value for value in values.ravel().tolist()]}
+                        "data": [round(value, 4) if isinstance(value, float) else value
+                                 for value in values.ravel().tolist()]}
                        for name, values in inputs.items()],
             "outputs": [{"name": tensor["name"], "parameters": {"classification": 3}} for tensor in metadata["outputs"]
                         if tensor["datatype"] != "BYTES"]}
 
 
 def close(want, got, exact):
-    """Whether an output is what it should be; where precision was lowered, by the accuracy guard's default."""
+    """True if an output is right; where precision was lowered, by the accuracy guard's default."""
     want, got = want.astype("float64").ravel(), got.astype("float64").ravel()
     if exact:
         limit = TOLERANCE.get(exact, 0) * max(1.0, float(numpy.max(numpy.abs(want))))
@@ -177,7 +184,8 @@ def compare(expected, actual, exact):
 
 
 def load(port, model, requests, count, concurrency):
-    """Sends `count` requests from `concurrency` connections; returns (seconds, [(input, latency_s, outputs)], [error])."""
+    """Sends `count` requests from `concurrency` connections; returns (seconds, [(input, latency_s, outputs)],
+    [error])."""
     answers, errors, lock, numbers = [], [], threading.Lock(), iter(range(count))
 
     def worker():
@@ -209,7 +217,7 @@ def load(port, model, requests, count, concurrency):
 
 
 def precision_of(file):
-    """That the model was tuned to, by the tuning.json beside its versions."""
+    """The model's tuned value, by the tuning.json beside its versions."""
     tuning = file.parent.parent / "tuning.json"
     return json.loads(tuning.read_text())["best"]["precision"] if tuning.exists() else "fp32"
 

@@ -15,15 +15,19 @@ A case file is read from top to bottom:
     ridge plan: ...nothing.onnx...
     [exit 3]
 
-- `file NAME <<WORD` writes the lines up to WORD to NAME.
-- `$ COMMAND` runs in bash, with ridge on the PATH, in a temporary folder that starts empty and lives as long as the case.
+- `file NAME <<WORD` writes the lines up to WORD to NAME. - `$ COMMAND` runs in bash, with ridge on the PATH, in a
+temporary folder that starts empty and lives as long as the case.
   A line that ends in a backslash goes on in the next one.
-- The lines after it are the whole expected stdout. `[stderr]` begins the expected stderr; without it stderr may be anything.
+- The lines after it are the whole expected stdout. `[stderr]` begins the expected stderr; without it stderr may be
+anything.
   `[exit N]` is the expected exit status; without it 0.
-- In expected text, a line `...` stands for any number of lines, `...` inside a line for any text, `{{regex}}` for what it
+- In expected text, a line `...` stands for any number of lines, `...` inside a line for any text, `{{regex}}` for what
+it
   matches. A line that begins with a backslash is taken without it (for lines like `$ ` or `[exit 1]` in real output).
-- The home and cache folders are inside the temporary folder, and the limits of this machine are known, as measured once for
-  all tests. "# cache: empty": they are not, for cases of the measuring. "# cache: shared": the caches are kept beside the build.
+- The home and cache folders are inside the temporary folder, and the limits of this machine are known, as measured once
+for
+  all tests. "# cache: empty": they are not, for cases of the measuring. "# cache: shared": the caches are kept beside
+  the build.
 
 Environment: RIDGE, the program under test.
 """
@@ -100,7 +104,8 @@ def pattern_of(line):
         return re.compile(re.escape(line[1:]))
     parts = re.split(r"(\{\{.*?\}\}|\.\.\.)", line)
     return re.compile("".join(
-        ".*" if part == "..." else f"(?:{part[2:-2]})" if part.startswith("{{") and part.endswith("}}") else re.escape(part)
+        ".*" if part == "..." else f"(?:{part[2:-2]})" if part.startswith("{{")
+        and part.endswith("}}") else re.escape(part)
         for part in parts))
 
 
@@ -112,7 +117,7 @@ def trimmed(lines):
 
 
 def matches(expected, actual):
-    """Whether the lines `actual` are what the patterns of `expected` say."""
+    """True if the lines `actual` match the patterns of `expected`."""
     reached = {0}  # how many lines of `actual` the patterns so far may have used
     for line in expected:
         pattern = pattern_of(line)

@@ -5,9 +5,9 @@
     ridge.bench("model.onnx", batch=8, shape={"sequence": "128"}).throughput_per_s
     ridge.tune("model.onnx", output="repo", seconds=30).speedup
 
-MODEL is a file, or the name of a reference model. Options are those of `ridge VERB --help`, with _ for -: True gives a flag, a
-list repeats the option, a dict gives NAME=VALUE. Names and units of results are those of the program's JSON (docs/contracts.md);
-what has no field here is in `raw`.
+MODEL is a file, or the name of a reference model. Options are those of `ridge VERB --help`, with _ for -: True gives a
+flag, a list repeats the option, a dict gives NAME=VALUE. Names and units of results are those of the program's JSON
+(docs/contracts.md); what has no field here is in `raw`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def program() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Latency:
-    """Of one run of a batch [ms]."""
+    """Times of one run of a batch [ms]."""
 
     mean: float
     p50: float
@@ -73,7 +73,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Plan(Result):
-    """What a model costs and the least time a device needs for it. None: not known, or not asked for."""
+    """A model's cost and the least time a device needs for it. None: not known, or not asked for."""
 
     model: str
     precision: typing.Optional[str] = None
@@ -89,7 +89,8 @@ class Plan(Result):
     estimate_error_percent: typing.Optional[float] = None
 
     def _rows(self):
-        estimate = [("estimate (carried over)", f"{_number(self.estimate_ms, 'ms')} ± {_number(self.estimate_error_percent, '%')}")]
+        estimate = [("estimate (carried over)",
+                     f"{_number(self.estimate_ms, 'ms')} ± {_number(self.estimate_error_percent, '%')}")]
         uncounted = not self.flops and bool(self.raw.get("without_rule"))
         return [("model", f"{self.model}, batch {self.batch}, {self.precision}"),
                 ("device", (self.raw.get("device") or {}).get("name", "")),
@@ -122,8 +123,10 @@ class Bench(Result):
 
     def _rows(self):
         return [("model", f"{self.model}, batch {self.batch}, {self.precision}"),
-                ("run by", f"{self.engine} {self.engine_version} on {self.device}, {self.instances} × {self.threads} threads"),
-                ("latency (measured)", f"{_number(self.latency_ms.mean, 'ms')} ± {_number(self.ci95_percent, '%')} at 95 %, "
+                ("run by",
+                 f"{self.engine} {self.engine_version} on {self.device}, {self.instances} × {self.threads} threads"),
+                ("latency (measured)",
+                 f"{_number(self.latency_ms.mean, 'ms')} ± {_number(self.ci95_percent, '%')} at 95 %, "
                                        f"p50 {_number(self.latency_ms.p50, 'ms')}, p99 {_number(self.latency_ms.p99, 'ms')}"),
                 ("throughput (measured)", _number(self.throughput_per_s, "rows/s")),
                 ("bound (derived)", _bound(self.bound_ms, self.limiter)),
@@ -133,7 +136,8 @@ class Bench(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Tuning(Result):
-    """The fastest way found. baseline, best, candidate and speedup are None for several models (share=True): see raw."""
+    """The fastest way found. baseline, best, candidate and speedup are None for several models (share=True): see
+    raw."""
 
     choice: str
     conclusion: str
@@ -146,14 +150,15 @@ class Tuning(Result):
     speedup: typing.Optional[float] = None
 
     def _rows(self):
-        sides = [(name, f"{side.engine} {side.precision}, {side.instances} × {side.threads} threads, batch {side.batch}: "
+        sides = [(name,
+                  f"{side.engine} {side.precision}, {side.instances} × {side.threads} threads, batch {side.batch}: "
                         f"{_number(side.throughput_per_s, 'rows/s')}, p99 {_number(side.latency_ms.p99, 'ms')} (measured)")
                  for name, side in (("untuned", self.baseline), ("tuned", self.best)) if side]
         return [*sides, ("conclusion", self.conclusion), ("repository", self.repository or "not written")]
 
 
 def plan(model: typing.Union[str, os.PathLike], **options) -> Plan:
-    """What the model costs and the least time for it, before it runs: `ridge plan`."""
+    """The model's cost and the least time for it, before it runs: `ridge plan`."""
     return _ask(Plan, "plan", [model], options)
 
 
@@ -171,7 +176,8 @@ def _ask(kind, verb, models, options):
     command = [program(), verb, *map(os.fspath, models), *_arguments(options), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, _NO) or not done.stdout:
-        raise Error(done.returncode, done.stderr.strip() or f"ridge {verb} ended with {done.returncode} and said nothing")
+        raise Error(done.returncode,
+                    done.stderr.strip() or f"ridge {verb} ended with {done.returncode} and said nothing")
     return _value(kind, json.loads(done.stdout), done.returncode == 0)
 
 

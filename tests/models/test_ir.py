@@ -42,7 +42,8 @@ def convert(source, compress=False):
 
 def plan(model, shapes=()):
     """On a device of the catalogue, so that nothing is measured."""
-    status, out, err = ridge("plan", model, "-d", "T4", "--json", *[word for shape in shapes for word in ("--shape", shape)])
+    status, out, err = ridge("plan", model, "-d", "T4", "--json",
+                             *[word for shape in shapes for word in ("--shape", shape)])
     assert status == 0, err
     return json.loads(out)
 
@@ -50,8 +51,10 @@ def plan(model, shapes=()):
 def save(path, nodes, inputs, outputs, weights):
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in inputs],
                               [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in outputs],
-                              [numpy_helper.from_array(np.full(shape, 0.01, np.float32), name) for name, shape in weights])
-    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString())
+                              [numpy_helper.from_array(np.full(shape, 0.01, np.float32), name) for name,
+                               shape in weights])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
+                                       ir_version=9).SerializeToString())
     return path
 
 
@@ -61,7 +64,8 @@ def test_the_work_of_ir_is_that_of_the_onnx_model_it_came_from(tmp_path, name, o
     assert ridge("make", name, "-o", source, *options)[0] == 0
     own, converted = plan(source, onnx_shapes), plan(convert(source), ir_shapes)
     assert converted["macs"] == own["macs"]
-    # The conversion folds normalisations into weights and joins additions, so that what is no multiply-add differs a little.
+    # The conversion folds normalisations into weights and joins additions, so that what is no multiply-add differs a
+    # little.
     assert converted["flops"] == pytest.approx(own["flops"], rel=0.01)
     assert converted["params"] == pytest.approx(own["params"], rel=0.01)
     assert "without_rule" not in converted or converted["without_rule"] == []
@@ -74,7 +78,8 @@ def test_recurrent_layers_and_groups_count_alike(tmp_path):
         [helper.make_node("Conv", ["x", "w"], ["c"], group=2, pads=[1, 1, 1, 1], strides=[2, 1], name="grouped"),
          helper.make_node("ReduceMean", ["c"], ["m"], axes=[2], keepdims=0, name="mean"),
          helper.make_node("Transpose", ["m"], ["t"], perm=[2, 0, 1], name="turn"),
-         helper.make_node("LSTM", ["t", "W", "R", "B"], ["y"], hidden_size=units, direction="bidirectional", name="lstm")],
+         helper.make_node("LSTM", ["t", "W", "R", "B"], ["y"], hidden_size=units, direction="bidirectional",
+                          name="lstm")],
         [("x", ["batch", 4, 16, 12])], [("y", [12, 2, "batch", units])],
         [("w", (6, 2, 3, 3)), ("W", (2, 4 * units, 6)), ("R", (2, 4 * units, units)), ("B", (2, 8 * units))])
     own, converted = plan(source), plan(convert(source))
@@ -92,7 +97,8 @@ def test_compressed_weights_are_counted_as_stored(tmp_path):
 
 def test_ir_is_described_and_measured_but_not_tuned(tmp_path):
     source = save(tmp_path / "dense.onnx",
-                  [helper.make_node("MatMul", ["x", "w"], ["p"], name="dense"), helper.make_node("Relu", ["p"], ["y"], name="clip")],
+                  [helper.make_node("MatMul", ["x", "w"], ["p"], name="dense"),
+                   helper.make_node("Relu", ["p"], ["y"], name="clip")],
                   [("x", ["batch", 64])], [("y", ["batch", 32])], [("w", (64, 32))])
     ir = convert(source)
     status, out, err = ridge(ir)
@@ -110,8 +116,8 @@ def test_ir_is_described_and_measured_but_not_tuned(tmp_path):
 
 
 def test_ir_is_served_under_its_name_and_from_a_repository(tmp_path):
-    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])], [("y", ["batch", 32])],
-                  [("w", (64, 32))])
+    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])],
+                  [("y", ["batch", 32])], [("w", (64, 32))])
     ir = convert(source)
     version = tmp_path / "repo" / "kept" / "1"
     version.mkdir(parents=True)
@@ -126,8 +132,8 @@ def test_ir_is_served_under_its_name_and_from_a_repository(tmp_path):
 
 
 def test_ir_without_its_weights_says_so(tmp_path):
-    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])], [("y", ["batch", 32])],
-                  [("w", (64, 32))])
+    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])],
+                  [("y", ["batch", 32])], [("w", (64, 32))])
     ir = convert(source)
     ir.with_suffix(".bin").unlink()
     status, _, err = ridge("plan", ir, "-d", "T4")

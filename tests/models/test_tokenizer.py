@@ -1,8 +1,10 @@
-"""ridge's tokenizer gives the numbers and the texts that the published `tokenizers` library gives with the same tokenizer.json, on random Unicode.
+"""ridge's tokenizer gives the numbers and the texts that the published `tokenizers` library gives with the same
+tokenizer.json, on random Unicode.
 
-The tokenizers are learnt here, by that library, from this repository's documents; their parts are as Llama 2 and 3, Mistral, Qwen, GPT-2, Gemma, RoBERTa and
-BERT publish them. Characters are those that Unicode had in 14.0, without those that the library's own tables do not know yet: which are letters, marks or
-punctuation, and how marks combine, depends on a library's tables for newer ones.
+The tokenizers are learnt here, by that library, from this repository's documents; their parts are as Llama 2 and 3,
+Mistral, Qwen, GPT-2, Gemma, RoBERTa and BERT publish them. Characters are those that Unicode had in 14.0, without those
+that the library's own tables do not know yet: which are letters, marks or punctuation, and how marks combine, depends
+on a library's tables for newer ones.
 """
 
 import json
@@ -19,7 +21,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from text_answers import PROGRAM, ask
 
 SOURCE = pathlib.Path(os.environ["RIDGE_SOURCE"])
-TEXTS = [(SOURCE / name).read_text() for name in ("README.md", "README.zh-CN.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/terms.md")]
+TEXTS = [(SOURCE / name).read_text()
+         for name in ("README.md", "README.zh-CN.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/terms.md")]
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 GPT4O = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -37,17 +40,19 @@ def byte_level(pattern=None, normalizer=None, pre_tokenizer=None, **model):
         tokenizer.pre_tokenizer = pre_tokenizer
     elif pattern:
         split = pre_tokenizers.Split(Regex(pattern), "isolated")
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False,
+                                                                                           use_regex=False)])
     else:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=model.get("ignore_merges", False))
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=1500, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    trainer = trainers.BpeTrainer(vocab_size=1500, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+                                  show_progress=False)
     tokenizer.train_from_iterator(TEXTS, trainer)
     return tokenizer
 
 
 def byte_fallback(normalizer, pre_tokenizer, decoder, **model):
-    """As SentencePiece's models are converted: characters that the texts have, bytes for all others."""
+    """A tokenizer like converted models of SentencePiece: the texts' characters, bytes for all others."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True, **model))
     tokenizer.normalizer = normalizer or normalizers.Sequence([])
     if pre_tokenizer:
@@ -55,34 +60,39 @@ def byte_fallback(normalizer, pre_tokenizer, decoder, **model):
     tokenizer.decoder = decoder
     special = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     texts = TEXTS if pre_tokenizer else [word + " " for text in TEXTS for word in text.split()]
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=1500, special_tokens=special, show_progress=False))
+    tokenizer.train_from_iterator(texts,
+                                  trainers.BpeTrainer(vocab_size=1500, special_tokens=special, show_progress=False))
     document = json.loads(tokenizer.to_str())
     document["added_tokens"] = document["added_tokens"][:3]
     return Tokenizer.from_str(json.dumps(document))
 
 
 def begins(tokenizer, token):
-    return processors.TemplateProcessing(single=f"{token} $A", pair=f"{token} $A {token} $B", special_tokens=[(token, tokenizer.token_to_id(token))])
+    return processors.TemplateProcessing(single=f"{token} $A", pair=f"{token} $A {token} $B",
+                                         special_tokens=[(token, tokenizer.token_to_id(token))])
 
 
 def llama3():
     tokenizer = byte_level(LLAMA3, ignore_merges=True)
     tokenizer.add_special_tokens(["<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>"])
-    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), begins(tokenizer, "<|begin_of_text|>")])
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False),
+                                                    begins(tokenizer, "<|begin_of_text|>")])
     return tokenizer
 
 
 def qwen():
     tokenizer = byte_level(QWEN, normalizers.NFC())
     tokenizer.add_special_tokens(["<|im_start|>", "<|im_end|>"])
-    tokenizer.add_tokens([AddedToken("<think>", normalized=False), AddedToken("</think>", normalized=False), AddedToken("\u00e9t\u0065\u0301", normalized=True)])
+    tokenizer.add_tokens([AddedToken("<think>", normalized=False), AddedToken("</think>", normalized=False),
+                          AddedToken("\u00e9t\u0065\u0301", normalized=True)])
     return tokenizer
 
 
 def gpt2():
     tokenizer = byte_level()
     tokenizer.add_special_tokens([AddedToken("<|endoftext|>", lstrip=True, rstrip=True)])
-    tokenizer.add_tokens([AddedToken("lone", single_word=True), AddedToken("<pad>", rstrip=True), AddedToken("\u4e2d\u6587 ", lstrip=True)])
+    tokenizer.add_tokens([AddedToken("lone", single_word=True), AddedToken("<pad>", rstrip=True),
+                          AddedToken("\u4e2d\u6587 ", lstrip=True)])
     end = ("<|endoftext|>", tokenizer.token_to_id("<|endoftext|>"))
     tokenizer.post_processor = processors.RobertaProcessing(end, end)
     return tokenizer
@@ -93,8 +103,10 @@ def gpt4o():
 
 
 def llama2():
-    decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
-    tokenizer = byte_fallback(normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]), None, decoder)
+    decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
+                                 decoders.Strip(" ", 1, 0)])
+    tokenizer = byte_fallback(normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]),
+                              None, decoder)
     tokenizer.post_processor = begins(tokenizer, "<s>")
     return tokenizer
 
@@ -110,33 +122,45 @@ def metaspace():
 
 def gemma():
     return byte_fallback(normalizers.Replace(" ", "\u2581"), pre_tokenizers.Split(" ", "merged_with_previous"),
-                         decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]), ignore_merges=True)
+                         decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]),
+                         ignore_merges=True)
 
 
 def digits():
     """Numbers apart, unknown characters one by one, no decoder."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=False))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.Split(Regex(r"\w+|[^\w\s]+"), "removed", invert=True),
+        [pre_tokenizers.Digits(individual_digits=False),
+         pre_tokenizers.Split(Regex(r"\w+|[^\w\s]+"), "removed", invert=True),
          pre_tokenizers.Split("-", "contiguous"), pre_tokenizers.Split(Regex(r"[A-F]+"), "merged_with_next")])
-    tokenizer.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=900, special_tokens=["<unk>"], show_progress=False))
+    tokenizer.train_from_iterator(TEXTS,
+                                  trainers.BpeTrainer(vocab_size=900, special_tokens=["<unk>"], show_progress=False))
     return tokenizer
 
 
 def falcon():
-    return byte_level(pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False),
-                                                             pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")]))
+    return byte_level(pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Punctuation("contiguous"),
+                                                             pre_tokenizers.ByteLevel(add_prefix_space=False),
+                                                             pre_tokenizers.Digits(individual_digits=False),
+                                                             pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"),
+                                                                                  "isolated")]))
 
 
 def bare_words():
-    return byte_level(normalizer=normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Strip(left=True, right=False)]),
-                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.CharDelimiterSplit("-"),
-                                                             pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)]))
+    return byte_level(normalizer=normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(),
+                                                       normalizers.Lowercase(),
+                                                       normalizers.Strip(left=True, right=False)]),
+                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(),
+                                                             pre_tokenizers.CharDelimiterSplit("-"),
+                                                             pre_tokenizers.ByteLevel(add_prefix_space=True,
+                                                                                      use_regex=False)]))
 
 
 def words_and_signs():
     return byte_level(normalizer=normalizers.Strip(),
-                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation(), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]))
+                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation(),
+                                                             pre_tokenizers.ByteLevel(add_prefix_space=False,
+                                                                                      use_regex=False)]))
 
 
 def word_piece(normalizer, decoder, **model):
@@ -145,25 +169,30 @@ def word_piece(normalizer, decoder, **model):
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoder
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=1500, special_tokens=special, show_progress=False))
+    tokenizer.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=1500, special_tokens=special,
+                                                                   show_progress=False))
     return tokenizer
 
 
 def bert():
     tokenizer = word_piece(normalizers.BertNormalizer(), decoders.WordPiece())
     ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends)
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]",
+                                                             pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends)
     return tokenizer
 
 
 def bert_cased():
-    tokenizer = word_piece(normalizers.BertNormalizer(lowercase=False, handle_chinese_chars=False), decoders.WordPiece(cleanup=False), max_input_chars_per_word=9)
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", tokenizer.token_to_id("[SEP]")), ("[CLS]", tokenizer.token_to_id("[CLS]")))
+    tokenizer = word_piece(normalizers.BertNormalizer(lowercase=False, handle_chinese_chars=False),
+                           decoders.WordPiece(cleanup=False), max_input_chars_per_word=9)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", tokenizer.token_to_id("[SEP]")),
+                                                         ("[CLS]", tokenizer.token_to_id("[CLS]")))
     return tokenizer
 
 
 def is_known(c):
-    """Whether the library takes this character for the control character, mark or punctuation that it was in Unicode 14.0, or for none of them."""
+    """True if the library takes this character for the control character, mark or punctuation that it was in Unicode
+    14.0, or for none of them."""
     kind = unicodedata.category(c)
     plain = "".join(part for part in unicodedata.normalize("NFD", c) if unicodedata.category(part) != "Mn")
     return (c in "\t\n\r" or (CLEANS.normalize_str(f"a{c}b") == "ab") == (kind in ("Cc", "Cf", "Co"))
@@ -207,10 +236,13 @@ def random_text(random_numbers, kinds, words):
 
 
 OFF = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
-CLEANS, STRIPS = normalizers.BertNormalizer(**OFF | {"clean_text": True}), normalizers.BertNormalizer(**OFF | {"strip_accents": True})
+CLEANS, STRIPS = normalizers.BertNormalizer(**OFF
+                                            | {"clean_text": True}), normalizers.BertNormalizer(**OFF
+                                                                                                | {"strip_accents": True})
 MARKS, PARTS = normalizers.StripAccents(), pre_tokenizers.BertPreTokenizer()
 KINDS = characters()
-MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits, falcon, bare_words, words_and_signs, bert, bert_cased]
+MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits, falcon, bare_words, words_and_signs,
+          bert, bert_cased]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -221,19 +253,22 @@ def test_gives_what_the_library_gives(make, tmp_path):
     added = [token.content for token in tokenizer.get_added_tokens_decoder().values()] + ["<0x41>", "lone", "'S", "'ll"]
     words = added + " ".join(TEXTS).split()[:3000]
     texts = ["", " ", *added] + [random_text(numbers, KINDS, words) for _ in range(STRINGS)]
-    texts += ["a" * LONG, " " * LONG, "".join(c for word in numbers.choices(words, k=LONG // 4) for c in word if c.isalpha()), "".join(numbers.choices(words, k=LONG // 6))]
+    texts += ["a" * LONG, " " * LONG, "".join(c for word in numbers.choices(words, k=LONG // 4) for c in word
+                                              if c.isalpha()), "".join(numbers.choices(words, k=LONG // 6))]
     if make in (falcon, bare_words, words_and_signs, bert, bert_cased):
         texts = ["".join(c for c in text if is_known(c)) for text in texts]
     special = [bool(number % 2) for number in range(len(texts))]
     encodings = [tokenizer.encode(text, add_special_tokens=flag).ids for text, flag in zip(texts, special)]
-    # What a model may say: any tokens in any order, halves of characters too.
+    # Possible answers of a model: any tokens in any order, halves of characters too.
     size = tokenizer.get_vocab_size()
-    answers = encodings + [[numbers.randrange(size + 3) for _ in range(numbers.randint(0, 12))] for _ in range(STRINGS // 4)]
+    answers = encodings + [[numbers.randrange(size + 3) for _ in range(numbers.randint(0, 12))]
+                           for _ in range(STRINGS // 4)]
     answers += [[numbers.randrange(3, 259) for _ in range(6)] for _ in range(STRINGS // 4)]
     flags = [bool(number % 3) for number in range(len(answers))]
 
     found = ask([{"encode": text, "special": flag} for text, flag in zip(texts, special)]
-                + [{"decode": tokens, "special": flag} for tokens, flag in zip(answers, flags)], tmp_path / "tokenizer.json")
+                + [{"decode": tokens, "special": flag} for tokens, flag in zip(answers, flags)],
+                tmp_path / "tokenizer.json")
     for text, tokens, ours in zip(texts, encodings, found):
         assert ours.get("tokens") == tokens, (text, ours)
     for tokens, flag, ours in zip(answers, flags, found[len(texts):]):

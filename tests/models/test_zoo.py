@@ -25,7 +25,8 @@ MODELS = [
     ("mlp", [], 1e-1),
 ]
 SYMBOLS = {"batch": 2, "sequence": 16}
-TYPES = ["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64", "BYTES", "BF16"]
+TYPES = ["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64",
+         "BYTES", "BF16"]
 
 
 def make(name, path, *options):
@@ -34,7 +35,8 @@ def make(name, path, *options):
 
 
 def describe(name):
-    return json.loads(subprocess.run([RIDGE, "make", name, "--describe", "--json"], check=True, capture_output=True).stdout)
+    return json.loads(subprocess.run([RIDGE, "make", name, "--describe", "--json"], check=True,
+                                     capture_output=True).stdout)
 
 
 def feeds(session, seed):
@@ -105,7 +107,8 @@ def test_identity_copies_every_type(tmp_path, kind):
     assert session.get_inputs()[0].shape == ["batch", 16]
     if kind == "BF16":  # numpy has no such type
         return
-    numpy_type = {"BOOL": np.bool_, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64, "BYTES": object}.get(kind)
+    numpy_type = {"BOOL": np.bool_, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64,
+                  "BYTES": object}.get(kind)
     x = (np.arange(48).reshape(3, 16) % 2).astype(numpy_type or kind.lower())
     if kind == "BYTES":
         x = np.array([[f"text {i}" for i in range(16)]] * 3, dtype=object)

@@ -11,7 +11,7 @@ def run_path(file):
 
 
 def check_run_path(file):
-    """Each element is named from the file itself. An empty or relative one is looked up in the folder where the program is started, and a
-    folder of the build may be anyone's elsewhere."""
+    """Each element is named from the file itself. An empty or relative one is looked up in the folder where the program
+    is started, and a folder of the build may be anyone's elsewhere."""
     bad = [element for element in run_path(file) if not re.match(r"\$ORIGIN(/|$)", element)]
     assert not bad, f"run path of {file}: {bad}"

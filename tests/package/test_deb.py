@@ -23,7 +23,8 @@ pytestmark = [
 
 def debian_mirror():
     """Where this system's own Debian packages come from."""
-    uris = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI) $(ORIGIN) $(CODENAME)", "Created-By: Packages"],
+    uris = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI) $(ORIGIN) $(CODENAME)",
+                           "Created-By: Packages"],
                           capture_output=True, text=True).stdout.splitlines()
     fields = [line.split() for line in uris]
     return next((words[1] for words in fields if words[2:3] == ["Debian"] and "-" not in words[-1]), None)

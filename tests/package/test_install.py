@@ -1,4 +1,5 @@
-"""cmake --install of this build: the program runs from its new place, with manual pages, completions, licences and unit beside it."""
+"""cmake --install of this build: the program runs from its new place, with manual pages, completions, licences and unit
+beside it."""
 
 import gzip
 import os
@@ -11,7 +12,8 @@ from run_path import check_run_path
 
 BUILD = pathlib.Path(os.environ["RIDGE"]).parent
 DEPS = pathlib.Path(os.environ["RIDGE_DEPS"])
-VERBS = ("doctor", "make", "describe", "gpus", "plan", "bench", "tune", "serve", "power", "lab", "show", "compare", "history", "explain", "completion")
+VERBS = ("doctor", "make", "describe", "gpus", "plan", "bench", "tune", "serve", "power", "lab", "show", "compare",
+         "history", "explain", "completion")
 
 
 def output(*command, **more):
@@ -33,15 +35,18 @@ def ridge(prefix):
 def test_the_program_finds_its_plugin(prefix, ridge):
     assert output(ridge, "--version") == output(os.environ["RIDGE"], "--version")
     plugins = list((prefix / "lib/ridge").glob("libridge_openvino.so.*"))
-    asked = subprocess.run([ridge, "bench", "mlp", "--engine", "openvino", "--engine-library", "/nonexistent", "--seconds", "1"],
-                           capture_output=True, text=True, env=os.environ | {"XDG_CACHE_HOME": str(BUILD / "test-cache")})
+    asked = subprocess.run([ridge, "bench", "mlp", "--engine", "openvino", "--engine-library", "/nonexistent",
+                            "--seconds", "1"],
+                           capture_output=True, text=True,
+                           env=os.environ | {"XDG_CACHE_HOME": str(BUILD / "test-cache")})
     assert asked.returncode == 3
     assert ("/nonexistent" if plugins else "plugin") in asked.stderr
 
 
 @pytest.mark.parametrize("root", ["built", "installed"])
 def test_no_run_path_leads_to_where_the_program_is_started(prefix, root):
-    files = [BUILD / "ridge", *BUILD.glob("libridge_*.so.*")] if root == "built" else [prefix / "bin/ridge", *prefix.glob("lib/ridge/*")]
+    files = [BUILD / "ridge", *BUILD.glob("libridge_*.so.*")] if root == "built" else [prefix / "bin/ridge",
+                                                                                       *prefix.glob("lib/ridge/*")]
     for file in files:
         check_run_path(file)
 
@@ -100,7 +105,8 @@ def test_completion(prefix, ridge, shell, tmp_path):
 
     def completed(*words):
         path = os.pathsep.join([str(prefix / "bin"), os.environ["PATH"]])
-        command = [shell, *(["-f"] if shell == "zsh" else []), "-c", SHELLS[shell], *([] if shell == "fish" else ["-"]), script, "ridge", *words]
+        command = [shell, *(["-f"] if shell == "zsh" else []), "-c", SHELLS[shell], *([] if shell == "fish" else ["-"]),
+                   script, "ridge", *words]
         return output(*command, cwd=tmp_path, env=os.environ | {"PATH": path, "HOME": str(tmp_path)}).split()
 
     assert completed("be") == ["bench"]

@@ -1,4 +1,5 @@
-"""packaging/one_architecture.py on a library made here: heads, sizes and addresses stay, other architectures' code becomes zeros."""
+"""packaging/one_architecture.py on a library made here: heads, sizes and addresses stay, other architectures' code
+becomes zeros."""
 
 import os
 import pathlib
@@ -28,22 +29,26 @@ def library(device):
     for content in sections:
         places.append(at)
         at += len(content)
-    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, at, 0, 64, 0, 0, 64, 4, 3)
+    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, at, 0, 64, 0, 0, 64,
+                                                                 4, 3)
     rows = [(0, 0, 0)] + [(names.index(name), place, len(content))
-                          for name, place, content in zip((b".nv_fatbin", b".text", b".shstrtab"), places, sections, strict=True)]
+                          for name, place,
+                          content in zip((b".nv_fatbin", b".text", b".shstrtab"), places, sections, strict=True)]
     table = b"".join(struct.pack("<IIQQQQ", name, 1, 0, 0, place, length) + bytes(24) for name, place, length in rows)
     return head + b"".join(sections) + table
 
 
 def reduced(folder, content, capability):
     (folder / "in.so").write_bytes(content)
-    done = subprocess.run([sys.executable, SCRIPT, folder / "in.so", folder / "out.so", capability], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, SCRIPT, folder / "in.so", folder / "out.so", capability],
+                          capture_output=True, text=True)
     return done, (folder / "out.so").read_bytes() if (folder / "out.so").exists() else None
 
 
 @pytest.fixture
 def provider():
-    first = fat_binary(entry(2, 80, b"A" * 32), entry(2, 90, b"B" * 48), entry(1, 90, b"P" * 16), entry(2, 120, b"C" * 24, head=112))
+    first = fat_binary(entry(2, 80, b"A" * 32), entry(2, 90, b"B" * 48), entry(1, 90, b"P" * 16),
+                       entry(2, 120, b"C" * 24, head=112))
     return library(first + bytes(8) + fat_binary(entry(2, 90, b"D" * 40), entry(2, 80, b"E" * 8)))
 
 

@@ -37,8 +37,8 @@ def test_bench_gives_typed_figures_and_keeps_the_rest(script):
 
 
 def test_options_are_those_of_the_command_line(script):
-    words = ridge._arguments({"engine_option": {"a": 1, "b": "x"}, "shape": ["x=1", "y=2"], "layers": True, "fresh": False,
-                              "batch": None, "output": pathlib.Path("repo")})
+    words = ridge._arguments({"engine_option": {"a": 1, "b": "x"}, "shape": ["x=1", "y=2"], "layers": True,
+                              "fresh": False, "batch": None, "output": pathlib.Path("repo")})
     assert words == ["--engine-option", "a=1", "--engine-option", "b=x", "--shape", "x=1", "--shape", "y=2", "--layers",
                      "--output", "repo"]
     with pytest.raises(ridge.Error) as raised:
@@ -83,7 +83,8 @@ def test_tune_gives_both_sides_and_the_speedup(monkeypatch):
 
 def test_the_module_runs_as_the_program():
     environment = os.environ | {"PYTHONPATH": str(MODULE)}
-    said = subprocess.run([sys.executable, "-m", "ridge", "nosuchverb"], capture_output=True, text=True, env=environment)
+    said = subprocess.run([sys.executable, "-m", "ridge", "nosuchverb"], capture_output=True, text=True,
+                          env=environment)
     assert said.returncode == 2 and "nosuchverb" in said.stderr
     environment["RIDGE"] = "/nonexistent/ridge"
     said = subprocess.run([sys.executable, "-m", "ridge"], capture_output=True, text=True, env=environment)

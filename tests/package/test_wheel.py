@@ -39,7 +39,8 @@ def test_the_program_runs_the_engines_of_its_environment(venv, tmp_path):
     versions = trial.try_engines(ridge, str(tmp_path))
     for engine, version in versions.items():
         installed = f"import importlib.metadata as m; print(m.version('{engine}'))"
-        assert version == subprocess.run([venv / "bin/python", "-c", installed], capture_output=True, text=True).stdout.strip()
+        assert version == subprocess.run([venv / "bin/python", "-c", installed], capture_output=True,
+                                         text=True).stdout.strip()
     trial.try_serving(ridge, str(tmp_path), tmp_path / "ports.json")
 
 

@@ -1,4 +1,4 @@
-"""What every installed ridge must do: bench, tune and serve a model that it makes."""
+"""Tries an installed ridge: it must bench, tune and serve a model that it makes."""
 
 import json
 import signal
@@ -25,8 +25,8 @@ def try_engines(ridge, folder):
         assert measured["samples"] > 0 and measured["percent_of_limit"] > 0
         versions[engine] = measured["engine_version"]
     run(ridge, "make", "identity", "-o", f"{folder}/identity.onnx")
-    tuned = json.loads(run(ridge, "tune", f"{folder}/identity.onnx", "-o", f"{folder}/repo", "--seconds", "2", "--max-batch", "2",
-                           "--precision", "fp32", "--json"))
+    tuned = json.loads(run(ridge, "tune", f"{folder}/identity.onnx", "-o", f"{folder}/repo", "--seconds", "2",
+                           "--max-batch", "2", "--precision", "fp32", "--json"))
     assert tuned["repository"]
     return versions
 
@@ -34,7 +34,8 @@ def try_engines(ridge, folder):
 def try_serving(ridge, folder, ports):
     """Serves what was tuned; `ports` is this machine's path of folder/ports.json."""
     server = subprocess.Popen([*ridge, "serve", f"{folder}/repo", "--http-address", "127.0.0.1", "--http-port", "0",
-                               "--grpc-port", "0", "--metrics-port", "0", "--port-file", f"{folder}/ports.json"], stderr=subprocess.PIPE, text=True)
+                               "--grpc-port", "0", "--metrics-port", "0", "--port-file", f"{folder}/ports.json"],
+                              stderr=subprocess.PIPE, text=True)
     try:
         answer = ask(server, ports)
     finally:

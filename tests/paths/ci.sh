@@ -12,7 +12,7 @@ exits 0 ridge plan model.onnx --service-ms 2 --rps 200 --p99-ms 50
 exits 1 ridge plan model.onnx --service-ms 80 --rps 200 --p99-ms 50
 
 # The gate that measures.
-# As it was: the answer depends on the machine, which other work may have slowed unlike in the record (1, or 3 where it was seen).
+# Unchanged: the answer depends on the machine, which other work may have slowed unlike in the record (1, or 3 where it was seen).
 # A hundredth of the record is reached on any machine, a hundredfold on none.
 one_of "0 1 3" ridge tune model.onnx --compare baseline/model --tolerance 10
 scale_record() {

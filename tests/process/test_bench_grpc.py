@@ -19,7 +19,8 @@ def url_of(server, model):
 
 def test_a_closed_loop_is_what_the_server_counts_too(served):
     result = measured(url_of(served, "identity"), "--concurrency", "1,4", "--seconds", 2)
-    assert (result["model"], result["model_version"], result["payload"], result["on_this_machine"]) == ("identity", "1", "binary", True)
+    assert (result["model"], result["model_version"], result["payload"],
+            result["on_this_machine"]) == ("identity", "1", "binary", True)
     assert result["url"] == url_of(served, "identity")
     for point in result["points"]:
         assert point["failed"] == 0 and point["reconnects"] == 0 and point["samples"] > 50
@@ -79,7 +80,8 @@ class Other(service_pb2_grpc.GRPCInferenceServiceServicer):
         if request.name != "m":
             context.abort(grpc.StatusCode.NOT_FOUND, f"no model {request.name}")
         tensor = pb.ModelMetadataResponse.TensorMetadata
-        return pb.ModelMetadataResponse(name="m", versions=["1"], inputs=[tensor(name="x", datatype="FP32", shape=[-1, 2])],
+        return pb.ModelMetadataResponse(name="m", versions=["1"],
+                                        inputs=[tensor(name="x", datatype="FP32", shape=[-1, 2])],
                                         outputs=[tensor(name="y", datatype="FP32", shape=[-1])])
 
     def ModelInfer(self, request, context):
@@ -93,7 +95,8 @@ class Other(service_pb2_grpc.GRPCInferenceServiceServicer):
 class OtherServer:
     def __init__(self, *arguments):
         self.servicer = Other(*arguments)
-        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(8), options=[("grpc.max_receive_message_length", -1)])
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(8),
+                                  options=[("grpc.max_receive_message_length", -1)])
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self.servicer, self.server)
         self.port = self.server.add_insecure_port("127.0.0.1:0")
 
@@ -110,7 +113,8 @@ def test_a_server_of_another_make_is_measured():
     with server as url:
         result = measured(url, "--batch", 3, "-c", 4, "--seconds", 1)
     assert (result["server"], result["model_version"]) == ("other", "5")
-    assert result["points"][0]["failed"] == 0 and result["points"][0]["samples"] > 0 and result["points"][0]["server"] is None
+    assert (result["points"][0]["failed"] == 0 and result["points"][0]["samples"] > 0
+            and result["points"][0]["server"] is None)
     request = server.servicer.requests[-1]
     assert list(request.inputs[0].shape) == [3, 2] and len(request.raw_input_contents[0]) == 24
 
@@ -129,7 +133,8 @@ def test_failures_are_counted_by_their_status():
 
     with OtherServer(answer) as url:
         [point] = measured(url, "--seconds", 1)["points"]
-    assert list(point["failures"]) == ["RESOURCE_EXHAUSTED"] and point["problems"] == {"RESOURCE_EXHAUSTED": "the queue is full: 100 %"}
+    assert (list(point["failures"]) == ["RESOURCE_EXHAUSTED"]
+            and point["problems"] == {"RESOURCE_EXHAUSTED": "the queue is full: 100 %"})
     assert point["failed"] == pytest.approx(point["samples"] / 2, abs=2)
     with OtherServer() as url:
         done = bench(url.removesuffix("m") + "n")

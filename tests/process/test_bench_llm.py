@@ -21,7 +21,8 @@ class LlmServer(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def __init__(self, answer=None, models=("m",), endpoint="/v1/completions"):
-        self.answer, self.models, self.endpoint = answer or (lambda number, handler, body: handler.generate(body)), models, endpoint
+        self.answer, self.models, self.endpoint = answer or (lambda number, handler,
+                                                             body: handler.generate(body)), models, endpoint
         self.bodies, self.headers, self.lock = [], [], threading.Lock()
         self.connections = 0
         super().__init__(("127.0.0.1", 0), Handler)
@@ -54,7 +55,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def stream(self, *events):
-        """Server-sent events in a chunked body; the connection ends without the last chunk where the last event is None."""
+        """Server-sent events in a chunked body; the connection ends without the last chunk where the last event is
+        None."""
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
@@ -80,7 +82,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         assert self.path == "/v1/models"
-        self.reply(200, {"object": "list", "data": [{"id": id, "object": "model", "owned_by": "test"} for id in self.server.models]})
+        self.reply(200, {"object": "list",
+                         "data": [{"id": id, "object": "model", "owned_by": "test"} for id in self.server.models]})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -107,19 +110,24 @@ def test_streams_are_asked_for_and_their_tokens_counted(endpoint, monkeypatch):
     assert point["failed"] == 0 and tokens["requests"] == point["samples"] >= 12
     assert tokens["output_tokens"] == tokens["events"] and not tokens["counts_differ"]
     assert tokens["prompt_tokens"] == 3 * tokens["requests"], "by the server's usage"
-    assert tokens["output_tokens_per_s"] == pytest.approx(point["requests_per_s"] * tokens["output_tokens"] / tokens["requests"])
+    assert (tokens["output_tokens_per_s"]
+            == pytest.approx(point["requests_per_s"] * tokens["output_tokens"] / tokens["requests"]))
     assert 0 < tokens["ttft_ms"]["min"] <= tokens["ttft_ms"]["p99"] <= point["latency_ms"]["max"]
     assert tokens["goodput_per_s"] is None
     body = server.bodies[0]
-    assert body["stream"] and body["stream_options"] == {"include_usage": True} and body["model"] == "m" and body["ignore_eos"]
+    assert (body["stream"] and body["stream_options"] == {"include_usage": True} and body["model"] == "m"
+            and body["ignore_eos"])
     texts = [b["messages"][0]["content"] if "chat" in endpoint else b["prompt"] for b in server.bodies]
     assert {len(text.split()) for text in texts} <= set(range(2, 10)) and len({len(text.split()) for text in texts}) > 1
-    assert {b["max_tokens"] for b in server.bodies} <= {3, 4, 5, 6} and len({b["max_tokens"] for b in server.bodies}) > 1
+    assert {b["max_tokens"] for b in server.bodies} <= {3, 4, 5,
+                                                        6} and len({b["max_tokens"] for b in server.bodies}) > 1
     assert server.headers[0]["Authorization"] == "Bearer secret"
 
 
-CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
-          "num_key_value_heads": 1, "head_dim": 32, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 512}
+CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+          "num_attention_heads": 2,
+          "num_key_value_heads": 1, "head_dim": 32, "intermediate_size": 128, "vocab_size": 256,
+          "max_position_embeddings": 512}
 
 
 def test_its_page_has_the_figures_of_tokens_their_limits_and_what_comes_next(tmp_path, monkeypatch):
@@ -127,18 +135,20 @@ def test_its_page_has_the_figures_of_tokens_their_limits_and_what_comes_next(tmp
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     path, kept = tmp_path / "page.html", tmp_path / "kept.json"
     with LlmServer() as url:
-        done = bench(url, *QUICK, "--model", tmp_path / "config.json", "--device", "H100 SXM5 80GB", "-c", "1,2", "--html", path, "-o", kept)
+        done = bench(url, *QUICK, "--model", tmp_path / "config.json", "--device", "H100 SXM5 80GB", "-c", "1,2",
+                     "--html", path, "-o", kept)
     assert done.returncode == 0, done.stderr
     document = json.loads(kept.read_text())
     assert any("--rate" in line for line in document["next"]) and all(line in done.stdout for line in document["next"])
     browser.check_fits(path, 390)
     browser.check_figures(path, document, {f"points.1.{name}" for name in (
-        "tokens.output_tokens_per_s", "tokens.ttft_ms.p50", "tokens.ttft_ms.p99", "tokens.tpot_ms.p50", "tokens.limit.ttft_ms", "tokens.limit.tpot_percent_of_limit",
-        "percent_of_limit")})
+        "tokens.output_tokens_per_s", "tokens.ttft_ms.p50", "tokens.ttft_ms.p99", "tokens.tpot_ms.p50",
+        "tokens.limit.ttft_ms", "tokens.limit.tpot_percent_of_limit", "percent_of_limit")})
     browser.check_chinese(path)
     browser.check_paper(path)
     with browser.shown(path, 1280) as (page, _):
-        assert page.locator("#next code").all_text_contents() == document["next"] and page.locator("#curve").count() == 0
+        assert (page.locator("#next code").all_text_contents() == document["next"]
+                and page.locator("#curve").count() == 0)
         if folder := os.environ.get("RIDGE_SCREENSHOTS"):
             page.screenshot(path=f"{folder}/bench-llm.png", full_page=True)
 
@@ -157,17 +167,19 @@ def test_with_the_model_and_its_device_the_limits_stand_beside_the_figures(tmp_p
         nowhere = bench(url, *QUICK, "--model", tmp_path / "missing")
     # Matrices and norms of two layers, a last norm and the head, in 4 and in 2 bytes.
     weights = 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 128 + 2 * 64) + 64 + 256 * 64
-    assert result["token_limit"] == {"model": str(tmp_path / "config.json"), "weights": "fp32", "cache": "bf16", "weight_bytes": 4 * weights,
-                                     "device": "H100 SXM5 80GB"}
+    assert result["token_limit"] == {"model": str(tmp_path / "config.json"), "weights": "fp32", "cache": "bf16",
+                                     "weight_bytes": 4 * weights, "device": "H100 SXM5 80GB"}
     assert narrow["token_limit"]["weight_bytes"] == 2 * weights and narrow["token_limit"]["weights"] == "bf16"
     for measurement in (result, narrow, here):
         [point] = measurement["points"]
         tokens, limit = point["tokens"], point["tokens"]["limit"]
-        assert point["percent_of_limit"] == pytest.approx(100 * tokens["output_tokens_per_s"] / limit["output_tokens_per_s"])
+        assert (point["percent_of_limit"]
+                == pytest.approx(100 * tokens["output_tokens_per_s"] / limit["output_tokens_per_s"]))
         assert limit["ttft_percent_of_limit"] == pytest.approx(100 * limit["ttft_ms"] / tokens["ttft_ms"]["mean"])
         assert limit["tpot_percent_of_limit"] == pytest.approx(100 * limit["tpot_ms"] / tokens["tpot_ms"]["mean"])
         assert limit["decoding"] == 1 and limit["ttft_ms"] > 0 and limit["tpot_ms"] > 0
-    for words in ("share of the limit", "a prompt of 3 tokens alone", "a step of 1 at once", "bf16 weights", "on H100 SXM5 80GB"):
+    for words in ("share of the limit", "a prompt of 3 tokens alone", "a step of 1 at once", "bf16 weights",
+                  "on H100 SXM5 80GB"):
         assert words in text, text
     for words in ("tokens/s limit", "TTFT limit", "TPOT limit", "share of the limit"):
         assert words in table, table
@@ -211,7 +223,8 @@ def test_a_trace_is_sent_in_its_order_at_its_times(tmp_path):
     [point] = result["points"]
     assert point["samples"] == 4 and point["failed"] == 0 and point["load"]["rate_per_s"] == pytest.approx(4 / 0.3)
     # Connections of their own: those close together may be read in another order.
-    assert sorted((len(body["prompt"].split()), body["max_tokens"]) for body in server.bodies) == sorted((p, o) for _, p, o in rows)
+    assert sorted((len(body["prompt"].split()), body["max_tokens"])
+                  for body in server.bodies) == sorted((p, o) for _, p, o in rows)
     assert server.bodies[3]["max_tokens"] == 5
     assert result["token_load"]["output_tokens"] == {"low": 2, "high": 5}
 
@@ -234,10 +247,12 @@ def test_a_rate_opens_connections_as_it_needs_them():
 def test_several_loads_are_a_table_and_a_rate_is_kept():
     with LlmServer() as url:
         done = bench(url, "-c", "1,2", *QUICK)
-        assert done.returncode == 0 and "TTFT p99" in done.stdout and "tokens/s" in done.stdout and "rows/s" not in done.stdout
+        assert (done.returncode == 0 and "TTFT p99" in done.stdout and "tokens/s" in done.stdout
+                and "rows/s" not in done.stdout)
         assert " --poisson" in done.stdout.rpartition("next:")[2]
         rows = list(csv.DictReader(bench(url, "-c", "1,2", *QUICK, "--csv").stdout.splitlines()))
-        assert len(rows) == 2 and all(float(row["ttft_p99_ms"]) > 0 and float(row["output_tokens_per_s"]) > 0 for row in rows)
+        assert len(rows) == 2 and all(float(row["ttft_p99_ms"]) > 0 and float(row["output_tokens_per_s"]) > 0
+                                      for row in rows)
         [point] = measured(url, "--rate", 40, "--poisson", *QUICK)["points"]
         assert point["load"]["rate_per_s"] == 40 and point["tokens"]["late_ms"]["p50"] < 1000
         text = bench(url, "--rate", 40, *QUICK).stdout
@@ -273,8 +288,10 @@ def broken(kind):
 
 
 @pytest.mark.parametrize("kind, why", (
-    ("429", "too many requests"), ("no [DONE]", "without 'data: [DONE]'"), ("no usage", "include_usage"), ("no tokens", "no text"),
-    ("malformed answer", '{"choices": ['), ("connection closed", "before its answer was complete"), ("error in the answer", "out of blocks")))
+    ("429", "too many requests"), ("no [DONE]", "without 'data: [DONE]'"), ("no usage", "include_usage"),
+    ("no tokens", "no text"),
+    ("malformed answer", '{"choices": ['), ("connection closed", "before its answer was complete"),
+    ("error in the answer", "out of blocks")))
 def test_answers_that_are_none_are_failures_by_reason(kind, why):
     with LlmServer(answer=broken(kind)) as url:
         [point] = measured(url, *QUICK)["points"]
@@ -317,7 +334,8 @@ def test_ignore_eos_is_left_out_where_it_is_refused():
     server = LlmServer(answer=strict)
     with server as url:
         result = measured(url, *QUICK)
-    assert result["points"][0]["failed"] == 0 and not result["token_load"]["ignore_eos"] and "ignore_eos" in result["notes"][0]
+    assert (result["points"][0]["failed"] == 0 and not result["token_load"]["ignore_eos"]
+            and "ignore_eos" in result["notes"][0])
 
 
 def test_a_model_is_chosen_or_named():

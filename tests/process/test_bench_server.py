@@ -18,7 +18,8 @@ from server import RIDGE, Server, wait_until
 
 def test_a_closed_loop_is_what_the_server_counts_too(served):
     result = measured(url_of(served, "identity"), "--concurrency", "1,4", "--seconds", 2)
-    assert (result["model"], result["model_version"], result["payload"], result["on_this_machine"]) == ("identity", "1", "binary", True)
+    assert (result["model"], result["model_version"], result["payload"],
+            result["on_this_machine"]) == ("identity", "1", "binary", True)
     assert result["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [1, 16], "source": "random, seed 1"}]
     assert [point["concurrency"] for point in result["points"]] == [1, 4]
     for point in result["points"]:
@@ -98,7 +99,8 @@ def test_what_is_not_there_is_named(served):
 
 @pytest.mark.parametrize("scheme", ("http", "grpc"))
 def test_interrupted_it_shows_what_it_has(served, scheme):
-    child = subprocess.Popen([RIDGE, "bench", url_of(served, "scripted", scheme), "-c", "1,2,4", "--seconds", "600", "--json"],
+    child = subprocess.Popen([RIDGE, "bench", url_of(served, "scripted", scheme), "-c", "1,2,4", "--seconds", "600",
+                              "--json"],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: served.statistics("scripted")["inference_stats"]["success"]["count"] > 50)
     child.send_signal(signal.SIGINT)
@@ -130,7 +132,10 @@ def test_a_closed_port_is_refused():
 
 
 class OtherServer(http.server.ThreadingHTTPServer):
-    """A server of the protocol with no extensions. `answer(number, request)` → (status, {header: value}), and the body's JSON if it is another."""
+    """A server of the protocol with no extensions.
+
+    `answer(number, request)` → (status, {header: value}), and the body's JSON if it is another.
+    """
 
     daemon_threads = True
     request_queue_size = 64
@@ -166,7 +171,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(*{"/v2": (200, {"name": "other", "version": "1"}),
                      "/v2/models/m": (200, {"name": "m", "versions": [], "inputs": [
                          {"name": "x", "datatype": "FP32", "shape": self.server.shape}],
-                         "outputs": [{"name": "y", "datatype": "FP32", "shape": [-1]}]})}.get(self.path, (404, {"error": "none"})))
+                         "outputs": [{"name": "y", "datatype": "FP32", "shape": [-1]}]})}.get(self.path,
+                                                                                              (404, {"error": "none"})))
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -174,7 +180,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             number = len(self.server.bodies)
             self.server.bodies.append((dict(self.headers), body))
         status, headers, *other = self.server.answer(number, self)
-        self.reply(status, other[0] if other else {"model_name": "m", "outputs": []} if status == 200 else {"error": "sorry"}, headers)
+        self.reply(status, other[0] if other else {"model_name": "m", "outputs": []}
+                   if status == 200 else {"error": "sorry"}, headers)
         self.close_connection = headers.get("Connection") == "close"
 
 
@@ -261,7 +268,8 @@ def test_figures_have_intervals_and_a_kept_result_all_samples(served, tmp_path):
         assert sum(point["histogram"]["counts"]) == point["samples"]
     text = bench(url_of(served, "identity"), "--seconds", 1, "-o", tmp_path / "one.json").stdout
     [point] = json.loads((tmp_path / "one.json").read_text())["points"]
-    known = {**point["latency_ci95_ms"], "throughput": point["throughput_ci95_per_s"]}  # a busy machine's rate may have none
+    known = {**point["latency_ci95_ms"],
+             "throughput": point["throughput_ci95_per_s"]}  # a busy machine's rate may have none
     for figure in ("p50", "p90", "p95", "throughput"):
         line = next(line for line in text.splitlines() if line.strip().startswith(figure))
         assert ("at 95 %" in line) == (known[figure]["low"] is not None), line
@@ -279,7 +287,8 @@ def test_a_trace_has_every_request_of_every_connection(served, tmp_path):
         spans = [event for event in events if event["ph"] == "X" and event["pid"] == number]
         assert len(spans) == point["samples"] and {span["tid"] for span in spans} == set(range(point["concurrency"]))
         assert min(span["dur"] for span in spans) == pytest.approx(1e3 * point["latency_ms"]["min"], rel=0.01)
-    assert {event["args"]["name"] for event in events if event["name"] == "process_name"} == {"scripted, 1 caller", "scripted, 2 callers"}
+    assert {event["args"]["name"] for event in events
+            if event["name"] == "process_name"} == {"scripted, 1 caller", "scripted, 2 callers"}
     with OtherServer(answer=lambda number, request: (503 if number % 3 == 2 else 200, {})) as url:
         [point] = measured(url, "--seconds", 1, "--trace", trace)["points"]
     names = [event["name"] for event in json.loads(trace.read_text()) if event["ph"] == "X"]
@@ -301,8 +310,10 @@ def test_two_results_of_a_server_are_compared_load_by_load(served, tmp_path):
     kept("slow.json", "1", "scripted")
     result = json.loads(compared("one.json", "two.json", "--json"))
     assert not schemas.errors_of("compare", result)
-    assert [figure["id"] for figure in result["figures"]] == [f"callers-2.{of}" for of in ("throughput", "mean", "p50", "p90", "p99")]
-    assert [caveat["id"] for caveat in result["caveats"] if caveat["id"] == "other-load"] == ["other-load", "other-load"]
+    assert [figure["id"] for figure in result["figures"]] == [f"callers-2.{of}"
+                                                              for of in ("throughput", "mean", "p50", "p90", "p99")]
+    assert [caveat["id"] for caveat in result["caveats"]
+            if caveat["id"] == "other-load"] == ["other-load", "other-load"]
     assert "p99 at 2 callers" in compared("one.json", "two.json")
     slower = json.loads(compared("one.json", "slow.json", "--json"))
     if slower["judged"]:
@@ -310,13 +321,15 @@ def test_two_results_of_a_server_are_compared_load_by_load(served, tmp_path):
     assert {caveat["id"] for caveat in slower["caveats"]} >= {"other-model", "other-server"}
 
 
-@pytest.mark.parametrize("body, kind", [({"error": "in a 200"}, "error in the answer"), ({"model_name": "m"}, "malformed answer"), ([], "malformed answer"),
+@pytest.mark.parametrize("body, kind", [({"error": "in a 200"}, "error in the answer"),
+                                        ({"model_name": "m"}, "malformed answer"), ([], "malformed answer"),
                                         ({"outputs": [], "error": "late"}, "error in the answer")])
 @pytest.mark.parametrize("payload", ["json", "binary"])
 def test_an_answer_of_status_200_without_outputs_is_a_failure(body, kind, payload):
     with OtherServer(answer=lambda number, request: (200, {}, body) if number % 2 else (200, {})) as url:
         [point] = measured(url, "--seconds", 0.5, "--payload", payload)["points"]
-    assert point["failures"] == {kind: point["failed"]} and abs(point["failed"] - point["samples"]) < 0.2 * point["samples"] + 2
+    assert (point["failures"] == {kind: point["failed"]}
+            and abs(point["failed"] - point["samples"]) < 0.2 * point["samples"] + 2)
     if "error" in body:
         assert point["problems"][kind] == body["error"]
 
@@ -331,5 +344,6 @@ def test_what_to_do_next_keeps_the_request_and_follows_a_search(served):
     assert first[0] == f"ridge bench {url} --batch 2 --payload json --concurrency 1..64"
     assert first[1].startswith(f"ridge bench {url} --batch 2 --payload json --p99-ms ")
     found = lines("--p99-ms", 1000, "--seconds", 3)
-    assert len(found) == 1 and found[0].startswith(f"ridge bench {url} --rate ") and found[0].endswith(" -o server.json")
+    assert (len(found) == 1 and found[0].startswith(f"ridge bench {url} --rate ")
+            and found[0].endswith(" -o server.json"))
     assert lines("--p99-ms", 0.01, "--seconds", 3) == [f"ridge bench {url} --concurrency 1"]

@@ -1,4 +1,5 @@
-"""The pages' Chinese: each text exists in the sources, one term has one word (docs/terms.md), and punctuation is full-width."""
+"""The pages' Chinese: each text exists in the sources, one term has one word (docs/terms.md), and punctuation is
+full-width."""
 
 import json
 import os
@@ -16,17 +17,21 @@ TEXTS, SENTENCES = CHINESE["texts"], CHINESE["sentences"]
 VALUE = re.compile(r"\{[#=]?\}")
 
 # In these a term of the list is an everyday word.
-OTHER_MEANINGS = {"power": "of a test, in the list", "runs": "their number", "provider": "of prices", "region": "of a cloud", "graph": "of CUDA", "graph node": "of CUDA", "area": "", "slowdown": ""}
+OTHER_MEANINGS = {"power": "of a test, in the list", "runs": "their number", "provider": "of prices",
+                  "region": "of a cloud", "graph": "of CUDA", "graph node": "of CUDA", "area": "", "slowdown": ""}
 # Terms whose word must be in every longer text that has them.
-CORE = ["batch", "arithmetic intensity", "ridge point", "limiter", "engine", "instance", "precision", "latency", "throughput", "estimate", "gain", "Pareto front",
-        "candidate", "deviation", "utilisation", "spread", "share of the limit", "accuracy guard", "live activations", "peak"]
+CORE = ["batch", "arithmetic intensity", "ridge point", "limiter", "engine", "instance", "precision", "latency",
+        "throughput", "estimate", "gain", "Pareto front",
+        "candidate", "deviation", "utilisation", "spread", "share of the limit", "accuracy guard", "live activations",
+        "peak"]
 REFUSED = ["批量", "批大小", "计算强度", "账本", "剖析", "守卫"]
 
 
 def terms():
     """English → Chinese, where an item of the list has as many words in one language as in the other."""
     found = {}
-    for words, translation in re.findall(r"^- \*\*(.+?)\*\*\s+(.+?):\s", (SOURCE / "docs/terms.md").read_text(), re.MULTILINE):
+    for words, translation in re.findall(r"^- \*\*(.+?)\*\*\s+(.+?):\s", (SOURCE / "docs/terms.md").read_text(),
+                                         re.MULTILINE):
         english = [re.sub(r" *\(.*?\)", "", part).strip() for part in words.split(",")]
         chinese = [re.sub(r"（.*?）", "", part).strip() for part in re.split("[、；]", translation)]
         if len(english) == len(chinese):
@@ -35,7 +40,8 @@ def terms():
 
 
 def literals():
-    """All text of the sources that can reach a page, values as {}: string literals of C++ (neighbours joined), scripts, tables."""
+    """All text of the sources that can reach a page, values as {}: string literals of C++ (neighbours joined), scripts,
+    tables."""
     texts = []
     for path in sorted((SOURCE / "src").rglob("*.cc")) + sorted((SOURCE / "src").rglob("*.h")):
         code = re.sub(r"//[^\n]*", "", path.read_text())
@@ -54,9 +60,11 @@ def test_every_text_is_still_said_somewhere():
     def is_said(piece):
         """Whole, or put together of two parts."""
         words = piece.split()
-        return len(words) < 2 or any(" ".join(words[:i]) in said and " ".join(words[i:]) in said for i in range(len(words)))
+        return len(words) < 2 or any(" ".join(words[:i]) in said and " ".join(words[i:]) in said
+                                     for i in range(len(words)))
 
-    lost = [text for text in TEXTS if not all(map(is_said, re.split(r"[;:,.()] ?|\{[#=]?\}|'", text.replace("_", " "))))]
+    lost = [text for text in TEXTS
+            if not all(map(is_said, re.split(r"[;:,.()] ?|\{[#=]?\}|'", text.replace("_", " "))))]
     assert lost == [], "reworded in the sources: reword it in src/report/page/chinese.json too, or delete the row"
 
 
@@ -64,7 +72,8 @@ def test_one_term_has_one_word():
     words = terms()
     assert len(words) > 80
     exact = {text: (TEXTS[text], word) for term, word in words.items() for text in (term, f"{term}s")
-             if text in TEXTS and text not in OTHER_MEANINGS and not TEXTS[text].startswith(word) and not TEXTS[text].endswith(word)}
+             if text in TEXTS and text not in OTHER_MEANINGS and not TEXTS[text].startswith(word)
+             and not TEXTS[text].endswith(word)}
     assert exact == {}
     inside = [(term, text, chinese) for term in CORE for text, chinese in TEXTS.items()
               if re.search(rf"(?<![\w-]){re.escape(term)}s?(?![\w-])", text) and words[term] not in chinese]
@@ -86,7 +95,8 @@ def test_every_value_of_a_text_is_used_once():
 
 def test_every_id_has_its_sentence():
     """Ids that the sources give: what the page cannot compose it would show in English."""
-    code = "\n".join(path.read_text() for path in (SOURCE / "src").rglob("*.[ch]*") if not path.name.endswith("_test.cc"))
+    code = "\n".join(path.read_text() for path in (SOURCE / "src").rglob("*.[ch]*")
+                     if not path.name.endswith("_test.cc"))
     claims = re.findall(r"^(L\d\d),", (SOURCE / "data/claims.csv").read_text(), re.MULTILINE)
     assert {f"claim.{claim}" for claim in claims} <= set(SENTENCES)
     for kind, folder in (("skip", "src/tune"), ("refused", "src/tune")):
@@ -96,16 +106,20 @@ def test_every_id_has_its_sentence():
 
 def test_every_documented_option_has_its_chinese():
     documented = {option for path in (SOURCE / "docs/cli").glob("*.md")
-                  for item in re.findall(r"^- (`-[^`]*`)", path.read_text(), re.MULTILINE) for option in re.findall(r"--[a-z0-9][a-z0-9-]*", item)}
-    rows = {line.split(": ")[0].split()[-1] for line in (SOURCE / "data/explain/zh/flags.md").read_text().splitlines() if not line.startswith("#")}
+                  for item in re.findall(r"^- (`-[^`]*`)", path.read_text(), re.MULTILINE)
+                  for option in re.findall(r"--[a-z0-9][a-z0-9-]*", item)}
+    rows = {line.split(": ")[0].split()[-1] for line in (SOURCE / "data/explain/zh/flags.md").read_text().splitlines()
+            if not line.startswith("#")}
     assert len(documented) > 100 and rows == documented
 
 
 def test_an_option_is_explained_in_chinese():
-    done = subprocess.run([os.environ["RIDGE"], "explain", "--lang", "zh", "--max-batch"], capture_output=True, text=True, check=True)
+    done = subprocess.run([os.environ["RIDGE"], "explain", "--lang", "zh", "--max-batch"], capture_output=True,
+                          text=True, check=True)
     assert "--max-batch：最多试到的批次" in done.stdout
 
 
 def test_a_chinese_question_is_answered_in_chinese():
-    done = subprocess.run([os.environ["RIDGE"], "explain", "脊点"], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"})
+    done = subprocess.run([os.environ["RIDGE"], "explain", "脊点"], capture_output=True, text=True, check=True,
+                          env={**os.environ, "LC_ALL": "C"})
     assert "说明" in done.stdout

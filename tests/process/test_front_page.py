@@ -1,6 +1,7 @@
 """ctest: timeout 300
 
-The front page of `ridge serve` in a real browser: models with live figures, a trial of a model, keys, both languages, narrow windows.
+The front page of `ridge serve` in a real browser: models with live figures, a trial of a model, keys, both languages,
+narrow windows.
 """
 
 import json
@@ -42,7 +43,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(folder):
-    with Server(folder, "--model-control-mode", "explicit", "--load-model", "identity", "--load-model", "picture", "--load-model", "text",
+    with Server(folder, "--model-control-mode", "explicit", "--load-model", "identity", "--load-model", "picture",
+                "--load-model", "text",
                 "--load-model", "fp16", "--load-model", "bf16", "--load-model", "labelled") as running:
         running.post("/v2/repository/models/broken/load")
         yield running
@@ -67,7 +69,8 @@ def keep(page, name):
 
 
 def row_of(page, model):
-    cells = page.locator("#models tbody tr").filter(has=page.locator("span", has_text=re.compile(f"^{model}$"))).first.locator("td")
+    cells = page.locator("#models tbody tr").filter(has=page.locator("span",
+                                                                     has_text=re.compile(f"^{model}$"))).first.locator("td")
     return dict(zip(page.locator("#models th").all_text_contents(), cells.all_text_contents(), strict=True))
 
 
@@ -84,7 +87,9 @@ def picture(red, green, blue):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes([0, red, green, blue]))) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT",
+                                                                 zlib.compress(bytes([0, red, green,
+                                                                                      blue]))) + chunk(b"IEND", b"")
 
 
 def test_models_their_state_and_live_figures(server):
@@ -108,7 +113,8 @@ def test_models_their_state_and_live_figures(server):
         finally:
             ended.set()
             client.join()
-        assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Latency"]) and re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Queue time"])
+        assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Latency"]) and re.fullmatch(r"[\d.]+ (µs|ms|s)",
+                                                                                   live["Queue time"])
         assert re.fullmatch(r"–|(< )?[\d.]+ %", live["Of the limit"])
         assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["p99"])
         assert live["Waiting"] in ("0", "1") and live["Failed"] == "0"
@@ -176,7 +182,8 @@ def test_it_says_which_server_it_is(server):
     with opened_page(server) as (page, _):
         show(page, server)
         version = server.get("/v2").json()["version"]
-        assert re.fullmatch(re.escape(version) + r" · up \d+ min · CPU (< )?[\d.]+ % · memory [\d.]+ [MG]iB", page.locator("#about").text_content())
+        assert re.fullmatch(re.escape(version) + r" · up \d+ min · CPU (< )?[\d.]+ % · memory [\d.]+ [MG]iB",
+                            page.locator("#about").text_content())
 
 
 def test_an_error_of_the_server_is_shown(server):
@@ -193,7 +200,8 @@ def test_an_image_fills_an_input_of_three_channels(server):
         show(page, server)
         page.select_option("#model", "picture")
         page.wait_for_selector("#input-0-image")
-        page.set_input_files("#input-0-image", files=[{"name": "a.png", "mimeType": "image/png", "buffer": picture(255, 0, 51)}])
+        page.set_input_files("#input-0-image",
+                             files=[{"name": "a.png", "mimeType": "image/png", "buffer": picture(255, 0, 51)}])
         text = send(page)
         assert "[1,3,2,4]" in text
         assert "[1,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0,0.2,0.2,0.2,0.2]" in text
@@ -226,7 +234,8 @@ def test_it_fits_and_follows_the_systems_colours(server, width, scheme):
         page.wait_for_selector("#input-0-values")
         send(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ("rgb(20, 23, 27)" if scheme == "dark" else "rgb(255, 255, 255)")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ("rgb(20, 23, 27)" if scheme
+                                                                                    == "dark" else "rgb(255, 255, 255)")
         page.click("#try button[type=submit]")
         page.wait_for_function("() => document.getElementById('result').childElementCount > 0")
         keep(page, f"{scheme}-{width}")
@@ -238,7 +247,8 @@ def test_it_speaks_chinese_by_the_browsers_language_and_by_its_switch(server):
         show(page, server)
         page.wait_for_selector("#input-0-values")
         assert page.evaluate("document.documentElement.lang") == "zh-CN"
-        texts = page.evaluate(browser.TEXTS.replace("[translate=no], #language", "[translate=no], #language, td:nth-child(3)"))
+        texts = page.evaluate(browser.TEXTS.replace("[translate=no], #language",
+                                                    "[translate=no], #language, td:nth-child(3)"))
         assert [text for text in texts if browser.ENGLISH.search(text)] == []
         assert [text for text in texts if browser.HALF_WIDTH.search(text)] == []
         assert sum(bool(re.search(browser.CHINESE, text)) for text in texts) >= 10
@@ -256,7 +266,8 @@ def test_every_chinese_text_is_said_and_every_said_text_has_one():
     rest = source.replace(table, "")
     said = set(re.findall(r"say\('([^']+)'\)", rest))
     assert said <= {english for english, _ in rows}
-    assert [english for english, _ in rows if f"'{english}'" not in rest and english not in ("READY", "LOADING", "UNLOADING", "UNAVAILABLE")] == []
+    assert [english for english, _ in rows if f"'{english}'" not in rest
+            and english not in ("READY", "LOADING", "UNLOADING", "UNAVAILABLE")] == []
 
 
 def test_the_page_is_open_and_its_calls_are_not(folder, tmp_path):
@@ -282,7 +293,8 @@ def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
     models.identity(tmp_path / "identity" / "1" / "model.onnx")
     with Server(tmp_path) as server, opened_page(server) as (page, complaints):
         show(page, server)
-        assert page.locator("#chat-model option").all_text_contents() == ["talker"] and page.locator("#chat-random").text_content() == ""
+        assert (page.locator("#chat-model option").all_text_contents() == ["talker"]
+                and page.locator("#chat-random").text_content() == "")
         assert "talker" not in page.locator("#model option").all_text_contents()
         page.fill("#chat-text", "x" * 5000)
         page.press("#chat-text", "Enter")
@@ -300,7 +312,8 @@ def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
         assert page.locator("#said .said").nth(1).text_content()
         page.wait_for_function("() => parseFloat(document.querySelector('#texts td[data-label=\"tokens/s\"]').textContent) > 0")
         page.wait_for_function("() => document.querySelector('#texts td[data-label=Running]').textContent === '0'")
-        live = {cell: page.locator(f"#texts td[data-label='{cell}']").text_content() for cell in ("Failed", "First token", "p99", "Per token", "Waiting", "Cache")}
+        live = {cell: page.locator(f"#texts td[data-label='{cell}']").text_content()
+                for cell in ("Failed", "First token", "p99", "Per token", "Waiting", "Cache")}
         assert live["Failed"] == "0", "a stopped answer is no failure"
         assert live["Waiting"] == "0" and re.fullmatch(r"(< )?[\d.]+ %", live["Cache"])
         assert page.locator("#texts svg path").count() >= 1
@@ -331,7 +344,8 @@ if a < b:
 
 def scripted(page, text, asked):
     """Answers of the page's chat are `text`; what was asked is appended to `asked`."""
-    events = [{"choices": [{"delta": {"content": text[at:at + 7]}}], "usage": {"completion_tokens": 1 + at // 7}} for at in range(0, len(text), 7)]
+    events = [{"choices": [{"delta": {"content": text[at:at + 7]}}], "usage": {"completion_tokens": 1 + at // 7}}
+              for at in range(0, len(text), 7)]
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
 
     def answer(route):
@@ -359,9 +373,11 @@ def test_a_chat_has_settings_markdown_a_retry_and_survives_a_reload(tmp_path):
         page.press("#chat-text", "Enter")
         page.wait_for_selector("#said .said button")
         expected = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
-        assert asked[0]["messages"] == expected and (asked[0]["temperature"], asked[0]["max_tokens"], asked[0]["seed"]) == (0.3, 50, 7)
+        assert asked[0]["messages"] == expected and (asked[0]["temperature"], asked[0]["max_tokens"],
+                                                     asked[0]["seed"]) == (0.3, 50, 7)
         line = page.locator("#said .said").nth(1)
-        assert [line.locator(tag).first.text_content() for tag in ("h4", "strong", "em", "p code", "ol li", "pre code")] == \
+        assert [line.locator(tag).first.text_content()
+                for tag in ("h4", "strong", "em", "p code", "ol li", "pre code")] == \
             ["Heading", "bold", "slanted", "code", "first", "if a < b:\n    **no bold**"]
         assert line.locator("ul li").all_text_contents() == ["one", "two <img src=x onerror=alert(1)>"]
         assert line.locator("a").evaluate_all("all => all.map(each => each.href)") == ["https://example.org/a?b=1"]

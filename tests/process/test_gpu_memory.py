@@ -1,5 +1,5 @@
-"""CUDA shared memory between two processes: this one is the client and exports memory of a GPU, the server opens it. The GPU is of the
-fake for NVIDIA's driver; the requests are the stock client's."""
+"""CUDA shared memory between two processes: this one is the client and exports memory of a GPU, the server opens it.
+The GPU is of the fake for NVIDIA's driver; the requests are the stock client's."""
 
 import base64
 import ctypes
@@ -21,7 +21,7 @@ SCRIPT = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests" / "support" / "cuda"
 
 
 class Gpu:
-    """What a client does with CUDA: allocates, copies, exports."""
+    """A client's calls of CUDA: allocates, copies, exports."""
 
     def __init__(self):
         self.driver = ctypes.CDLL(str(DRIVER))
@@ -43,12 +43,14 @@ class Gpu:
         self.call("cuMemFree_v2", ctypes.c_uint64(address))
 
     def write(self, address, values):
-        self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), values.ctypes.data_as(ctypes.c_void_p),
+                  ctypes.c_size_t(values.nbytes))
         self.call("cuStreamSynchronize", None)
 
     def read(self, address, shape, dtype):
         values = np.empty(shape, dtype)
-        self.call("cuMemcpyDtoH_v2", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(address), ctypes.c_size_t(values.nbytes))
+        self.call("cuMemcpyDtoH_v2", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(address),
+                  ctypes.c_size_t(values.nbytes))
         return values
 
     def handle(self, address):
@@ -62,7 +64,8 @@ def gpu(monkeypatch):
     monkeypatch.setenv("RIDGE_CUDA", str(DRIVER))
     monkeypatch.setenv("RIDGE_FAKE_CUDA", str(SCRIPT))
     # A library with a sanitizer in it ends a python that has none.
-    if subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(DRIVER)!r})"], capture_output=True).returncode != 0:
+    if subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(DRIVER)!r})"],
+                      capture_output=True).returncode != 0:
         pytest.skip("this python cannot load the fake for the driver")
     return Gpu()
 
@@ -78,8 +81,10 @@ def test_a_client_s_tensors_stay_on_its_gpu(gpu, tmp_path):
     with Server(tmp_path) as server, http.InferenceServerClient(f"127.0.0.1:{server.port}") as client:
         client.register_cuda_shared_memory("in", gpu.handle(inputs), 0, 2 * size)
         client.register_cuda_shared_memory("out", gpu.handle(outputs), 0, 2 * size)
-        assert client.get_cuda_shared_memory_status() == [{"name": name, "device_id": 0, "byte_size": 2 * size} for name in ("in", "out")]
-        tensors = [http.InferInput(f"INPUT{i}", [2, 16], "FP32").set_shared_memory("in", size, i * size) for i in (0, 1)]
+        assert client.get_cuda_shared_memory_status() == [{"name": name, "device_id": 0, "byte_size": 2 * size}
+                                                          for name in ("in", "out")]
+        tensors = [http.InferInput(f"INPUT{i}", [2, 16], "FP32").set_shared_memory("in", size, i * size)
+                   for i in (0, 1)]
         wanted = [http.InferRequestedOutput(f"OUTPUT{i}") for i in (0, 1)]
         for i, output in enumerate(wanted):
             output.set_shared_memory("out", size, i * size)
@@ -116,9 +121,12 @@ def test_strings_and_requests_that_meet_in_a_batch(gpu, tmp_path):
             gpu.write(memory + 128 * i, block)
             output = http.InferRequestedOutput("y")
             output.set_shared_memory("r", 128, 512 + 128 * i)
-            waiting.append(client.async_infer("text", [http.InferInput("x", [1, 2], "BYTES").set_shared_memory("r", len(block), 128 * i)],
+            waiting.append(client.async_infer("text",
+                                              [http.InferInput("x", [1, 2],
+                                                               "BYTES").set_shared_memory("r", len(block), 128 * i)],
                                               outputs=[output]))
         for i, request in enumerate(waiting):
             assert request.get_result().get_output("y")["shape"] == [1, 2]
-            assert gpu.read(memory + 512 + 128 * i, sizes[i], np.uint8).tobytes() == serialize_byte_tensor(texts[i]).item()
+            assert gpu.read(memory + 512 + 128 * i, sizes[i],
+                            np.uint8).tobytes() == serialize_byte_tensor(texts[i]).item()
     gpu.free(memory)

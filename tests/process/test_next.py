@@ -38,8 +38,8 @@ def folder(tmp_path_factory):
 
 def run(folder, line, environment=None, words=()):
     own = {"XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C.UTF-8"}
-    return subprocess.run([RIDGE, *shlex.split(line), *words], cwd=folder, env=os.environ | own | (environment or {}), text=True,
-                          capture_output=True, timeout=120)
+    return subprocess.run([RIDGE, *shlex.split(line), *words], cwd=folder, env=os.environ | own | (environment or {}),
+                          text=True, capture_output=True, timeout=120)
 
 
 def next_lines(text):
@@ -108,19 +108,24 @@ def test_each_suggested_line_is_accepted(folder, line, environment):
         check_line(folder, suggested, environment)
 
 
-@pytest.mark.parametrize("line", ["gpus T4 --json", "gpus T4 --csv", "gpus T4 --quiet", "history --csv", "history --json", "show a.json --quiet",
-                                  "compare a.json b.json --csv", "power --json", "explain --json roofline", "lab occupancy --json"])
+@pytest.mark.parametrize("line", ["gpus T4 --json", "gpus T4 --csv", "gpus T4 --quiet", "history --csv",
+                                  "history --json", "show a.json --quiet",
+                                  "compare a.json b.json --csv", "power --json", "explain --json roofline",
+                                  "lab occupancy --json"])
 def test_documents_and_quiet_runs_have_none(folder, line):
     assert "next:" not in run(folder, line).stdout
 
 
-@pytest.mark.parametrize("content, suggested", [(None, "ridge tune resnet50 -o 'nothing here'"), (b"no model", "ridge doctor --verbose")])
+@pytest.mark.parametrize("content, suggested",
+                         [(None, "ridge tune resnet50 -o 'nothing here'"), (b"no model", "ridge doctor --verbose")])
 def test_a_server_without_models_says_what_to_do(folder, tmp_path, content, suggested):
     (tmp_path / "nothing here").mkdir()
     if content:
         (tmp_path / "nothing here" / "broken.onnx").write_bytes(content)
-    command = [RIDGE, "serve", "nothing here", "--port", "0", "--metrics-port", "0", *([] if content else ["--model-control-mode", "poll"])]
-    server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=os.environ | {"XDG_CACHE_HOME": str(folder / "cache")})
+    command = [RIDGE, "serve", "nothing here", "--port", "0", "--metrics-port", "0",
+               *([] if content else ["--model-control-mode", "poll"])]
+    server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                              env=os.environ | {"XDG_CACHE_HOME": str(folder / "cache")})
     try:
         line = next(line for line in server.stderr if "try: " in line)
     finally:
@@ -142,7 +147,8 @@ CONTENTS = {
         "ridge bench 'my model.onnx' --batch 64 --threads 1 --iterations 3 --engine onnxruntime --layers",
         "ridge tune 'my model.onnx' --threads 1 --engine onnxruntime --max-batch 64 -o models"],
     "bench 'my model.onnx' --shape x=4x16 --iterations 3": [
-        "ridge bench 'my model.onnx' --shape x=4x16 --iterations 3 --layers", "ridge tune 'my model.onnx' --shape x=4x16 --max-batch 1 -o models"],
+        "ridge bench 'my model.onnx' --shape x=4x16 --iterations 3 --layers",
+        "ridge tune 'my model.onnx' --shape x=4x16 --max-batch 1 -o models"],
     "plan 'my model.onnx' --batch 8 --threads 1 --precision bf16 --layers 3": [
         "ridge bench 'my model.onnx' --threads 1 --batch 8 --engine openvino --precision bf16",
         "ridge tune 'my model.onnx' --threads 1 --precision bf16 -o models"],

@@ -35,7 +35,8 @@ def repository(tmp_path):
 
 def infer(server, model, rows):
     values = np.arange(rows * 8, dtype=np.float32).reshape(rows, 8) / 16
-    answer = server.post(f"/v2/models/{model}/infer", json.dumps({"inputs": [fp32("x", [rows, 8], values.ravel().tolist())]}))
+    answer = server.post(f"/v2/models/{model}/infer",
+                         json.dumps({"inputs": [fp32("x", [rows, 8], values.ravel().tolist())]}))
     assert answer.status == 200, answer.body
     return values, np.array(answer.json()["outputs"][0]["data"], dtype=np.float32).reshape(rows, 4)
 
@@ -73,10 +74,11 @@ def test_a_precision_that_the_engine_may_not_use_keeps_the_model_from_loading_wi
 
 def engines(program, **environment):
     """Engine → (verdict, evidence), as the doctor finds them."""
-    found = subprocess.run([program, "doctor", "--area", "engines", "--no-measure", "--json"], capture_output=True, text=True,
-                           timeout=120, env={**os.environ, **environment})
+    found = subprocess.run([program, "doctor", "--area", "engines", "--no-measure", "--json"], capture_output=True,
+                           text=True, timeout=120, env={**os.environ, **environment})
     assert found.returncode == 0, found.stderr
-    return {finding["id"]: (finding["verdict"], finding["evidence"]) for finding in json.loads(found.stdout)["findings"]}
+    return {finding["id"]: (finding["verdict"], finding["evidence"])
+            for finding in json.loads(found.stdout)["findings"]}
 
 
 def test_without_its_plugin_or_its_library_the_program_works_and_says_what_it_tried(tmp_path):

@@ -21,11 +21,13 @@ def test_output_that_a_full_disk_does_not_take_is_a_failure(repository, form):
     assert ended.returncode == 3 and "standard output could not be written" in ended.stderr
 
 
-@pytest.mark.parametrize("verb, option", [("plan", "--html"), ("bench", "--engine-library"), ("tune", "--engine-library"), ("tune", "-o")])
+@pytest.mark.parametrize("verb, option", [("plan", "--html"), ("bench", "--engine-library"),
+                                          ("tune", "--engine-library"), ("tune", "-o")])
 def test_what_cannot_be_used_is_refused_before_anything_is_measured(repository, tmp_path, verb, option):
     os.mkfifo(tmp_path / "pipe")
     value = "/proc/x" if option == "-o" else tmp_path / "pipe"
-    ended = run(verb, repository / "identity/1/model.onnx", option, value, stdout=subprocess.PIPE, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)})
+    ended = run(verb, repository / "identity/1/model.onnx", option, value, stdout=subprocess.PIPE,
+                env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)})
     assert ended.returncode in (2, 3) and "measured first" not in ended.stderr and ended.stdout == "", ended.stderr
 
 
@@ -49,11 +51,13 @@ def test_what_has_no_rule_is_not_known_wherever_it_is_shown(tmp_path):
     assert "not known" in layer and "memory" not in layer, layer
 
 
-@pytest.mark.parametrize("term, coloured", [("xterm-256color", True), ("tmux", True), ("", False), (None, False), ("dumb", False), ("unknown-42", False)])
+@pytest.mark.parametrize("term, coloured", [("xterm-256color", True), ("tmux", True), ("", False), (None, False),
+                                            ("dumb", False), ("unknown-42", False)])
 def test_only_a_terminal_that_is_known_gets_escapes(term, coloured):
     terminal, stderr = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("TERM", "NO_COLOR")}
-    subprocess.run([RIDGE, "describe", "/no/such.onnx"], stderr=stderr, env=environment if term is None else environment | {"TERM": term})
+    subprocess.run([RIDGE, "describe", "/no/such.onnx"], stderr=stderr,
+                   env=environment if term is None else environment | {"TERM": term})
     os.close(stderr)
     assert (b"\x1b[" in os.read(terminal, 65536)) == coloured
     os.close(terminal)

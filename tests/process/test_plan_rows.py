@@ -1,4 +1,5 @@
-"""`ridge plan` and benchmarks/silicon, which judges it, give the same for measured runs: chunk, cache, split and engine reach the simulation by one way."""
+"""`ridge plan` and benchmarks/silicon, which judges it, give the same for measured runs: chunk, cache, split and engine
+reach the simulation by one way."""
 
 import csv
 import json
@@ -41,12 +42,15 @@ def predicted(tmp_path_factory):
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["id"])
 def test_the_verb_and_the_benchmark_agree(row, predicted):
     options = {
-        "--gpu": row["device"], "--engine": row["engine"], "--tp": int(row["gpus"]) // int(row["attention_dp"]), "--dp": row["attention_dp"],
-        "--ep": row["expert_ep"], "--gpus": row["gpus"], "--prompt": row["prompt_max"], "--output-tokens": row["output_max"], "--spread": 20,
-        "--concurrency": row["concurrency"], "--chunk": row["chunk_tokens"], "--receive-interval": row["receive_interval"],
-        "--kv": "fp8" if row["cache_bits"] == "8" else "fp16",
+        "--gpu": row["device"], "--engine": row["engine"], "--tp": int(row["gpus"]) // int(row["attention_dp"]),
+        "--dp": row["attention_dp"],
+        "--ep": row["expert_ep"], "--gpus": row["gpus"], "--prompt": row["prompt_max"],
+        "--output-tokens": row["output_max"], "--spread": 20,
+        "--concurrency": row["concurrency"], "--chunk": row["chunk_tokens"],
+        "--receive-interval": row["receive_interval"], "--kv": "fp8" if row["cache_bits"] == "8" else "fp16",
     }
-    command = [RIDGE, "plan", DATA / f"configs/{row['model']}.json", "--json", *(str(word) for option in options.items() for word in option)]
+    command = [RIDGE, "plan", DATA / f"configs/{row['model']}.json", "--json",
+               *(str(word) for option in options.items() for word in option)]
     serving = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["serving"]
     for figure in ("ttft_ms", "tpot_ms"):
         assert serving[figure]["mean"] == pytest.approx(float(predicted[row["id"]][figure]), rel=1e-3), figure

@@ -33,8 +33,8 @@ class Gpu:
 
     def start(self, *arguments):
         return subprocess.Popen(
-            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True, preexec_fn=self.begin,
+            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, start_new_session=True, preexec_fn=self.begin,
         )
 
     def begin(self):
@@ -44,7 +44,8 @@ class Gpu:
     def limit_mw(self):
         with open(f"{self.state}.lock", "a") as lock:  # as the library does that writes it
             fcntl.flock(lock, fcntl.LOCK_SH)
-            values = dict(line.rsplit(" ", 1) for line in self.state.read_text().splitlines()) if self.state.exists() else {}
+            values = dict(line.rsplit(" ", 1)
+                          for line in self.state.read_text().splitlines()) if self.state.exists() else {}
         return int(values.get("0 power_limit_mw", 0))
 
     def wait_for(self, limit_mw, seconds=60):
@@ -98,7 +99,8 @@ def test_a_sweep_runs_a_model_on_the_gpu_that_it_limits(tmp_path, real_onnxrunti
         "RIDGE_REAL_ONNXRUNTIME": str(real_onnxruntime),
         "RIDGE_FAKE_ONNXRUNTIME_LOG": str(tmp_path / "asked"),
     }
-    options = ["--engine-library", f"{SUPPORT}/libonnxruntime-gpu.so.1", "--from", "300", "--steps", "2", "--seconds", "0.5", "--json"]
+    options = ["--engine-library", f"{SUPPORT}/libonnxruntime-gpu.so.1", "--from", "300", "--steps", "2", "--seconds",
+               "0.5", "--json"]
     done = subprocess.run([RIDGE, "power", "sweep", "--model", tmp_path / "scaled.onnx", *options], env=environment,
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -38,10 +38,12 @@ def test_inputs_are_recorded_as_sent_up_to_the_number(repository, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_said_at_the_start(repository, tmp_path):
     (tmp_path / "file").write_text("")
-    done = subprocess.run([RIDGE, "serve", repository, f"--record={tmp_path}/file/x"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([RIDGE, "serve", repository, f"--record={tmp_path}/file/x"], capture_output=True, text=True,
+                          timeout=60)
     assert done.returncode == 3
     assert "--record" in done.stderr
-    done = subprocess.run([RIDGE, "serve", repository, "--record=x:0"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run([RIDGE, "serve", repository, "--record=x:0"], capture_output=True, text=True, timeout=60,
+                          cwd=tmp_path)
     assert done.returncode == 2
 
 

@@ -1,4 +1,5 @@
-"""Every JSON document is as docs/schemas says: required members are there and of their types, and none is missing in the schema."""
+"""Every JSON document is as docs/schemas says: required members are there and of their types, and none is missing in
+the schema."""
 # ctest: timeout 600
 
 import json
@@ -16,8 +17,8 @@ FAKE_GPUS = {"RIDGE_NVML": os.environ["RIDGE_TEST_SUPPORT"] + "/libnvidia-ml.so.
              "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/at-limit.txt", 
              "RIDGE_FAKE_NVML_STATE": "state"}
 NO_GPUS = {"RIDGE_NVML": "none", "RIDGE_CUDA": "none"}
-TUNE = ["--engine", "fake", "--engine-option", "latency_ms=4", "--engine-option", "latency_ms_per_row=0.2", "--max-batch", "4",
-        "--seconds", "2"]
+TUNE = ["--engine", "fake", "--engine-option", "latency_ms=4", "--engine-option", "latency_ms_per_row=0.2",
+        "--max-batch", "4", "--seconds", "2"]
 
 # Name of the schema; environment; command lines of its verb.
 DOCUMENTS = [
@@ -34,12 +35,15 @@ DOCUMENTS = [
                   "gpus --recommend mlp.onnx --json"]),
     ("bench", {}, ["bench mlp.onnx --iterations 30 --layers --json", "bench mlp.onnx --rate 50 --iterations 20 --json",
                    "bench slow.fake.json --engine fake --iterations 1 --json"]),
-    ("bench-decoder", {}, ["bench decoder --engine fake --weights fp32 --prompt 8 --generate 2 -b 1,2 --seconds 1 --json"]),
+    ("bench-decoder", {},
+     ["bench decoder --engine fake --weights fp32 --prompt 8 --generate 2 -b 1,2 --seconds 1 --json"]),
     ("bench-device", {}, ["bench device --json"]),
-    ("doctor", FAKE_GPUS, ["doctor --no-measure --json", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree --json"]),
+    ("doctor", FAKE_GPUS,
+     ["doctor --no-measure --json", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree --json"]),
     ("tune", {"RIDGE_FAKE_CLOCK": "1"}, [" ".join(["tune identity.onnx", *TUNE, "--json"]),
                                           " ".join(["tune identity.onnx second.onnx --share", *TUNE, "--json"])]),
-    ("tune-language", {"RIDGE_FAKE_CLOCK": "1"}, ["tune decoder --engine fake --weights int8,int4 --cache u8 --prompt 8 --output-tokens 4 -c 2 "
+    ("tune-language", {"RIDGE_FAKE_CLOCK": "1"},
+     ["tune decoder --engine fake --weights int8,int4 --cache u8 --prompt 8 --output-tokens 4 -c 2 "
                                                    "--text text.txt --text-tokens 32 --ttft-ms 1000 --seconds 4 --json"]),
     ("power", FAKE_GPUS, ["power --json"]),
     ("power", NO_GPUS, ["power --json"]),
@@ -58,21 +62,25 @@ DOCUMENTS = [
 def documents(tmp_path_factory):
     """Schema name and document of every command above, run in order in one folder."""
     folder = tmp_path_factory.mktemp("schemas")
-    usual = dict(os.environ, HOME=str(folder), XDG_CACHE_HOME=str(known_limits.fill(folder / "cache")), LC_ALL="C.UTF-8")
+    usual = dict(os.environ, HOME=str(folder), XDG_CACHE_HOME=str(known_limits.fill(folder / "cache")),
+                 LC_ALL="C.UTF-8")
     script = {"inputs": [{"name": "x", "type": "FP32", "shape": [4, 16]}], "latency_ms": 5}
     (folder / "slow.fake.json").write_text(json.dumps(script))
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
-              "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 512}
+              "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 128, "vocab_size": 256,
+              "max_position_embeddings": 512}
     (folder / "decoder").mkdir()
     (folder / "decoder" / "config.json").write_text(json.dumps(config))
-    (folder / "decoder" / "decoder.fake.json").write_text(json.dumps({"step_ms": 1, "step_ms_per_token": 0.1, "weight_bytes": 1000000,
-                                                                        "weights": {"int8": {"time": 0.5}, "int4": {"deviation": 9}}}))
+    (folder / "decoder" / "decoder.fake.json").write_text(json.dumps({"step_ms": 1, "step_ms_per_token": 0.1,
+                                                                      "weight_bytes": 1000000,
+                                                                        "weights": {"int8": {"time": 0.5},
+                                                                                    "int4": {"deviation": 9}}}))
     (folder / "decoder" / "tokenizer.json").write_text(json.dumps(language_models.tokenizer()))
     (folder / "text.txt").write_text("What is read, word by word, is what forms of weights are compared on. " * 20)
 
     def output(command, environment):
-        done = subprocess.run(["bash", "-c", f'"{RIDGE}" {command}'], cwd=folder, env=usual | environment, capture_output=True,
-                              text=True, timeout=280)
+        done = subprocess.run(["bash", "-c", f'"{RIDGE}" {command}'], cwd=folder, env=usual | environment,
+                              capture_output=True, text=True, timeout=280)
         assert done.returncode in (0, 1), f"{command}: {done.stderr}"
         return done.stdout
 

@@ -1,7 +1,7 @@
 """ctest: timeout 300
 
-Every GPU that the fake for NVIDIA's library plays, as a server's `/metrics`, doctor and power show it: their figures are those of
-the script, and what a GPU does not report is absent, not 0.
+Every GPU that the fake for NVIDIA's library plays, as a server's `/metrics`, doctor and power show it: their figures
+are those of the script, and what a GPU does not report is absent, not 0.
 """
 
 import json
@@ -26,13 +26,14 @@ FAMILIES = {
     "ridge_gpu_clock_hertz": ("sm_clock_mhz", 1e6),
 }
 # NVML, nvmlClocksEventReasons; idle (1) is none.
-REASONS = {0x2: "set clocks", 0x4: "power limit", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat (hardware)", 0x80: "power brake"}
+REASONS = {0x2: "set clocks", 0x4: "power limit", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat (hardware)",
+           0x80: "power brake"}
 # A series of a GPU as perf_analyzer reads it: one label, and digits without exponent.
 SERIES = re.compile(r'(nv_(?:gpu_\w+|energy_consumption))\{gpu_uuid="([^"]+)"\} (\d+(?:\.\d+)?)')
 
 
 class Gpu(dict):
-    """What a script says of a GPU, or of a slice of it."""
+    """A script's lines on a GPU, or on a slice of it."""
 
     def __init__(self, index=0):
         super().__init__()
@@ -76,7 +77,8 @@ def gpus_of(script):
 
 
 def playing(script, **more):
-    return {"RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_FAKE_NVML": str(script), **{key: str(value) for key, value in more.items()}}
+    return {"RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_FAKE_NVML": str(script),
+            **{key: str(value) for key, value in more.items()}}
 
 
 @pytest.fixture
@@ -140,7 +142,8 @@ def test_metrics_are_the_scripts_figures(empty, name):
 
 def test_a_gpu_that_is_lost_while_the_server_runs_keeps_its_name_and_no_reading(empty, tmp_path):
     state = tmp_path / "state"
-    with Server(empty, "--model-control-mode=explicit", environment=playing(SCRIPTS / "lost-later.txt", RIDGE_FAKE_NVML_STATE=state)) as server:
+    with Server(empty, "--model-control-mode=explicit",
+                environment=playing(SCRIPTS / "lost-later.txt", RIDGE_FAKE_NVML_STATE=state)) as server:
         label = 'gpu_uuid="GPU-3f6c1d4e-0000-0000-0000-000000000001"'
         assert "nv_gpu_power_usage{" in metrics_with(server, f"ridge_gpu_up{{{label}}} 1")
         state.write_text("0 writes 1\n")
@@ -151,7 +154,8 @@ def test_a_gpu_that_is_lost_while_the_server_runs_keeps_its_name_and_no_reading(
 # 4: no permission; 999: unknown error; 3: not supported.
 @pytest.mark.parametrize("code", [3, 4, 999])
 def test_a_reading_that_is_refused_has_no_series(empty, tmp_path, code):
-    (tmp_path / "refused.txt").write_text((SCRIPTS / "healthy.txt").read_text() + f"fail nvmlDeviceGetPowerUsage {code}\n"
+    (tmp_path / "refused.txt").write_text((SCRIPTS / "healthy.txt").read_text()
+                                          + f"fail nvmlDeviceGetPowerUsage {code}\n"
                                           + f"fail nvmlDeviceGetMemoryInfo {code}\n")
     with Server(empty, "--model-control-mode=explicit", environment=playing(tmp_path / "refused.txt")) as server:
         text = metrics_with(server, "ridge_gpu_up{")
@@ -162,8 +166,8 @@ def test_a_reading_that_is_refused_has_no_series(empty, tmp_path, code):
 
 def ridge(script, *arguments):
     limit = "1" if any(gpu.hangs for gpu in gpus_of(script)) else "20"
-    done = subprocess.run([RIDGE, *arguments, "--time-limit", limit, "--json"], env=os.environ | playing(script), capture_output=True,
-                          text=True, timeout=60)
+    done = subprocess.run([RIDGE, *arguments, "--time-limit", limit, "--json"], env=os.environ | playing(script),
+                          capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
 

@@ -23,7 +23,8 @@ WITHOUT_WARM_UP = 'parameters { key: "ridge_warmup" value { string_value: "off" 
 
 
 def run(*arguments, timeout=60, **options):
-    return subprocess.run([RIDGE, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **options)
+    return subprocess.run([RIDGE, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                          **options)
 
 
 def load(server, stop, statuses, path=INFER, body=ONE):
@@ -43,7 +44,8 @@ def await_answers(statuses, count):
 
 
 def in_flight(server, recorded):
-    """A connection with a request that `server` has accepted: it records the inputs of those in the folder `recorded`."""
+    """A connection with a request that `server` has accepted: it records the inputs of those in the folder
+    `recorded`."""
     connection = server.connect()
     connection.send(message("POST", "/v2/models/slow/infer", ONE))
     wait_until(lambda: list(recorded.glob("slow/request-*.npz")))
@@ -66,7 +68,8 @@ def test_while_it_drains_requests_are_answered_and_it_is_not_ready(repository):
 
 
 def test_a_batch_that_forms_runs_at_once_when_the_server_ends(repository, tmp_path):
-    models.fake(repository / "slow", "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 60000000 }\n" + WITHOUT_WARM_UP)
+    models.fake(repository / "slow",
+                "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 60000000 }\n" + WITHOUT_WARM_UP)
     with Server(repository, f"--record={tmp_path}/recorded") as server:
         waiting = in_flight(server, tmp_path / "recorded")
         begin = time.monotonic()
@@ -249,9 +252,11 @@ def test_a_log_that_is_not_read_holds_up_no_load(repository):
 def test_requests_that_would_not_end_are_refused_at_the_exit_timeout(repository):
     models.endless(repository / "endless" / "1" / "model.onnx")
     (repository / "endless" / "config.pbtxt").write_text(WITHOUT_WARM_UP)
-    with Server(repository, "--exit-timeout-secs=1", check_exit=False) as server, server.connect() as first, server.connect() as second:
+    with Server(repository, "--exit-timeout-secs=1",
+                check_exit=False) as server, server.connect() as first, server.connect() as second:
         for connection in (first, second):
-            connection.send(message("POST", "/v2/models/endless/infer", json.dumps({"inputs": [fp32("x", [1], [1.0])]})))
+            connection.send(message("POST", "/v2/models/endless/infer",
+                                    json.dumps({"inputs": [fp32("x", [1], [1.0])]})))
         wait_until(lambda: 'nv_inference_pending_request_count{model="endless",version="1"} 1' in server.metrics())
         server.process.send_signal(signal.SIGTERM)
         assert {first.read().status, second.read().status} == {503}
@@ -283,7 +288,8 @@ def slow_to_load(folder, load_ms):
 
 def slow_to_warm_up(folder):
     """A model that runs ten thousand samples of 100 ms each before it is ready."""
-    models.fake(folder, 'max_batch_size: 4\nmodel_warmup [{ name: "long" batch_size: 1 count: 10000 inputs { key: "x" value { data_type: TYPE_FP32 '
+    models.fake(folder,
+                'max_batch_size: 4\nmodel_warmup [{ name: "long" batch_size: 1 count: 10000 inputs { key: "x" value { data_type: TYPE_FP32 '
                 'dims: [16] zero_data: true } } }]\n', latency_ms=100)
 
 
@@ -310,7 +316,8 @@ def test_a_stop_breaks_off_the_loading_and_exits_0(repository, mode, stop):
 
 def test_a_stop_breaks_off_a_load_that_was_asked_for(repository):
     slow_to_warm_up(repository / "slow")
-    with Server(repository, "--model-control-mode=explicit", "--exit-timeout-secs=600") as server, server.connect(timeout=60) as caller:
+    with Server(repository, "--model-control-mode=explicit",
+                "--exit-timeout-secs=600") as server, server.connect(timeout=60) as caller:
         caller.send(message("POST", "/v2/repository/models/slow/load", b"{}"))
         await_loading(server, "slow")
         server.process.send_signal(signal.SIGTERM)
@@ -336,8 +343,10 @@ def test_a_load_that_cannot_be_broken_off_delays_the_exit_no_longer_than_the_pat
 
 
 def test_a_name_to_load_that_is_nowhere_ends_the_start_with_exit_on_error(repository):
-    done = run(repository, "--http-port", 0, "--grpc-port", 0, "--metrics-port", 0, "--model-control-mode=explicit", "--load-model=identiy", "--exit-on-error=true")
-    assert done.returncode == 3 and "'identiy'" in done.stderr and "did you mean 'identity'" in done.stderr and "'steps'" in done.stderr
+    done = run(repository, "--http-port", 0, "--grpc-port", 0, "--metrics-port", 0, "--model-control-mode=explicit",
+               "--load-model=identiy", "--exit-on-error=true")
+    assert (done.returncode == 3 and "'identiy'" in done.stderr and "did you mean 'identity'" in done.stderr
+            and "'steps'" in done.stderr)
 
 
 def test_a_name_to_load_that_is_nowhere_is_shown_and_keeps_the_server_unready(repository):
@@ -410,7 +419,8 @@ def test_a_thousand_idle_connections_disturb_no_other_client(repository):
 
 
 def test_running_out_of_descriptors_is_survived(repository):
-    """More connections than the process may open: the surplus waits or fails, and the server serves again afterwards."""
+    """More connections than the process may open: the surplus waits or fails, and the server serves again
+    afterwards."""
     with Server(repository) as server:
         subprocess.run(["prlimit", "--pid", str(server.process.pid), "--nofile=100:100"], check=True)
         held = []
@@ -474,7 +484,8 @@ def test_a_client_that_never_finishes_its_request_is_dropped_in_time(repository)
 def test_the_log_goes_to_stderr_and_stdout_stays_clean(repository, tmp_path):
     port_file = tmp_path / "ports"
     with open(tmp_path / "out", "wb") as out, open(tmp_path / "err", "wb") as err:
-        process = subprocess.Popen([RIDGE, "serve", repository, "--http-port=0", "--grpc-port=0", "--metrics-port=0", f"--port-file={port_file}"], stdout=out, stderr=err)
+        process = subprocess.Popen([RIDGE, "serve", repository, "--http-port=0", "--grpc-port=0", "--metrics-port=0",
+                                    f"--port-file={port_file}"], stdout=out, stderr=err)
         for _ in range(1200):
             if port_file.exists() and "identity" in (tmp_path / "err").read_text():
                 break
@@ -485,9 +496,11 @@ def test_the_log_goes_to_stderr_and_stdout_stays_clean(repository, tmp_path):
 
 
 def test_kserve_s_command_line_is_accepted(repository):
-    arguments = ["--allow-http=true", "--allow-grpc=false", "--grpc-port=9000", "--strict-model-config=false", "--log-verbose=0"]
+    arguments = ["--allow-http=true", "--allow-grpc=false", "--grpc-port=9000", "--strict-model-config=false",
+                 "--log-verbose=0"]
     port_file = repository.parent / "ports"
-    process = subprocess.Popen([RIDGE, "serve", f"--model-store={repository}", "--http-port=0", "--grpc-port=0", "--metrics-port=0", f"--port-file={port_file}", *arguments],
+    process = subprocess.Popen([RIDGE, "serve", f"--model-store={repository}", "--http-port=0", "--grpc-port=0",
+                                "--metrics-port=0", f"--port-file={port_file}", *arguments],
                                stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):

@@ -1,4 +1,4 @@
-"""What a served model's batches are set beside: the bound of this machine, and memory before a load."""
+"""A served model's batches stand beside the bound of this machine; memory is checked before a load."""
 
 import json
 import os
@@ -18,7 +18,8 @@ def measured_machine(tmp_path_factory):
 
 
 def bound_seconds(server, model):
-    found = re.search(rf'^ridge_model_bound_seconds\{{model="{model}",version="1"\}} (\S+)$', server.get("/metrics").body.decode(), re.MULTILINE)
+    found = re.search(rf'^ridge_model_bound_seconds\{{model="{model}",version="1"\}} (\S+)$',
+                      server.get("/metrics").body.decode(), re.MULTILINE)
     return float(found[1]) if found else None
 
 
@@ -32,8 +33,8 @@ def test_the_batches_that_ran_are_set_beside_their_bounds_where_the_machine_was_
     models.identity(repository / "open.onnx", dims=("batch", "width"))
     planned = {}
     for rows in (1, 4):
-        plan = subprocess.run([RIDGE, "plan", str(repository / "products.onnx"), "--batch", str(rows), "--json"], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, **measured_machine})
+        plan = subprocess.run([RIDGE, "plan", str(repository / "products.onnx"), "--batch", str(rows), "--json"],
+                              capture_output=True, text=True, timeout=60, env={**os.environ, **measured_machine})
         planned[rows] = json.loads(plan.stdout)["bound_ms"] / 1e3
     assert 0 < planned[1] <= planned[4]
     cpus = len(os.sched_getaffinity(0))
@@ -56,8 +57,10 @@ def test_the_batches_that_ran_are_set_beside_their_bounds_where_the_machine_was_
 
 def test_a_container_takes_the_limits_that_tune_wrote_beside_its_model(tmp_path, measured_machine):
     models.products(tmp_path / "products.onnx")
-    tuned = subprocess.run([RIDGE, "tune", tmp_path / "products.onnx", "-o", tmp_path / "models", "--engine", "onnxruntime", "--precision", "fp32", "--max-batch", "2",
-                            "--trials", "1", "--seconds", "4"], capture_output=True, text=True, timeout=120, env={**os.environ, **measured_machine})
+    tuned = subprocess.run([RIDGE, "tune", tmp_path / "products.onnx", "-o", tmp_path / "models", "--engine",
+                            "onnxruntime", "--precision", "fp32", "--max-batch", "2",
+                            "--trials", "1", "--seconds", "4"], capture_output=True, text=True, timeout=120,
+                           env={**os.environ, **measured_machine})
     assert tuned.returncode == 0, tuned.stderr
     file = tmp_path / "models" / "products" / "tuning.json"
     for identity, known in ((None, True), ("another machine", False)):

@@ -1,4 +1,5 @@
-"""The page of `ridge plan --gpu` in a real browser: the ways that no other beats, kernels beside their limits, ranges beside figures."""
+"""The page of `ridge plan --gpu` in a real browser: the ways that no other beats, kernels beside their limits, ranges
+beside figures."""
 # ctest: timeout 120
 
 import json
@@ -10,7 +11,8 @@ import pytest
 import browser
 
 RIDGE = os.environ["RIDGE"]
-CONFIG = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+CONFIG = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336,
+          "num_hidden_layers": 32,
           "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "torch_dtype": "bfloat16"}
 
 
@@ -18,9 +20,10 @@ CONFIG = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serving")
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM,L40S", "--gpus", "2", "--tpot-ms", "20", "--model-id", browser.HOSTILE,
-                           "--manifest", "out.yaml", "--html", "page.html", "--json"], cwd=folder, capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "LC_ALL": "C.UTF-8"})
+    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM,L40S", "--gpus", "2", "--tpot-ms", "20",
+                           "--model-id", browser.HOSTILE,
+                           "--manifest", "out.yaml", "--html", "page.html", "--json"], cwd=folder, capture_output=True,
+                          text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert done.returncode == 0, done.stderr
     return folder / "page.html", json.loads(done.stdout)
 
@@ -33,7 +36,8 @@ def test_the_chart_has_the_front_and_the_best_way(written):
     best = document["serving"]
     assert ["scatter", "the best way", [[best["tokens_per_s_per_user"], best["tokens_per_s_per_gpu"]]]] in sets
     assert ["line", "", front[::-1]] in sets
-    assert {f"{way['gpu']} · {way['engine']}" for way in document["front"] + document["ways"]} <= {label for _, label, _ in sets}
+    assert {f"{way['gpu']} · {way['engine']}"
+            for way in document["front"] + document["ways"]} <= {label for _, label, _ in sets}
 
 
 def test_every_kernel_stands_beside_its_limit_and_every_figure_beside_its_range(written):
@@ -52,8 +56,10 @@ def test_every_kernel_stands_beside_its_limit_and_every_figure_beside_its_range(
 
 def test_prefill_workers_stand_beside_decode_workers(written):
     path, _ = written
-    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM", "--gpus", "4", "--prefill-workers", "2", "--prefill-tp", "1", "--tp", "2",
-                           "--engine", "vllm", "--concurrency", "16", "--html", "pools.html", "--json"], cwd=path.parent, capture_output=True, text=True,
+    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM", "--gpus", "4", "--prefill-workers", "2",
+                           "--prefill-tp", "1", "--tp", "2",
+                           "--engine", "vllm", "--concurrency", "16", "--html", "pools.html", "--json"],
+                          cwd=path.parent, capture_output=True, text=True,
                           timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert done.returncode == 0, done.stderr
     serving = json.loads(done.stdout)["serving"]
@@ -64,7 +70,8 @@ def test_prefill_workers_stand_beside_decode_workers(written):
             for name in member.split("."):
                 value = value[name]
             assert [value] == page.evaluate(f"""() => [...document.querySelectorAll('[data-member="serving.prefill.{member}"]')].map(e => +e.dataset.value)"""), member
-        assert page.locator("#launch-line").text_content() == serving["launch"] and serving["launch"].count("vllm serve") == 2
+        assert (page.locator("#launch-line").text_content() == serving["launch"]
+                and serving["launch"].count("vllm serve") == 2)
         assert complaints == []
 
 

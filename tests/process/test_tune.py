@@ -23,7 +23,8 @@ from server import Server, fp32, wait_until
 
 RIDGE = os.environ["RIDGE"]
 # A run sleeps 6 ms, and 0.2 ms more per row: batches and instances pay.
-FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2", "--max-batch", "4"]
+FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2",
+        "--max-batch", "4"]
 
 
 @pytest.fixture
@@ -39,7 +40,8 @@ def identity(tmp_path):
 
 def tune(environment, *arguments, timeout=120):
     clock = {"RIDGE_FAKE_CLOCK": "1"} if "fake" in arguments else {}  # no time is taken, and none is lost
-    return subprocess.run([RIDGE, "tune", *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env={**environment, **clock})
+    return subprocess.run([RIDGE, "tune", *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                          env={**environment, **clock})
 
 
 def tuned(environment, *arguments, status=0):
@@ -69,8 +71,8 @@ def drain(terminal):
 
 
 def start(environment, *arguments):
-    return subprocess.Popen([RIDGE, "tune", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment)
+    return subprocess.Popen([RIDGE, "tune", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, env=environment)
 
 
 def test_finds_what_the_script_favours_and_writes_a_repository(environment, identity, tmp_path):
@@ -80,7 +82,8 @@ def test_finds_what_the_script_favours_and_writes_a_repository(environment, iden
     assert result["best"]["batch"] == 4
     assert result["best"]["throughput_per_s"] > 2 * result["baseline"]["throughput_per_s"]
     assert result["drift"]["max_abs"] == 0
-    assert result["space"]["measured"] + sum(s["count"] for s in result["space"]["skipped"]) >= result["space"]["candidates"]
+    assert result["space"]["measured"] + sum(s["count"]
+                                             for s in result["space"]["skipped"]) >= result["space"]["candidates"]
     assert result["repository"] == str(tmp_path / "repo" / "identity" / "1")
     entry = tmp_path / "repo" / "identity"
     assert (entry / "1" / "model.onnx").read_bytes() == identity.read_bytes()
@@ -101,7 +104,8 @@ def test_last_line_is_a_plain_sentence_on_standard_output(environment, identity)
 
 def test_show_repeats_what_tune_said_of_the_repository_that_it_wrote(environment, identity, tmp_path):
     said = tune(environment, identity, *FAKE, "-o", tmp_path / "repo").stdout
-    shown = subprocess.run([RIDGE, "show", str(tmp_path / "repo" / "identity")], capture_output=True, text=True, timeout=60)
+    shown = subprocess.run([RIDGE, "show", str(tmp_path / "repo" / "identity")], capture_output=True, text=True,
+                           timeout=60)
     assert shown.returncode == 0, shown.stderr
     origin, result = shown.stdout.split("\n\nnext:\n")[0].split("\n\n", 1)
     assert "ridge tune " in origin
@@ -124,7 +128,8 @@ def test_repeated_run_measures_only_the_confirmation(environment, identity):
     second = tuned(environment, identity, *FAKE, "--seconds", "60")
     assert second["reused"] == second["trials"] == first["trials"]
     assert second["candidate"] == first["candidate"]
-    third = tuned(environment, identity, *FAKE, "--trials", "2", "--store", os.path.join(environment["XDG_CACHE_HOME"], "other"))
+    third = tuned(environment, identity, *FAKE, "--trials", "2", "--store",
+                  os.path.join(environment["XDG_CACHE_HOME"], "other"))
     assert third["reused"] == 0
 
 
@@ -149,7 +154,8 @@ def test_interrupt_keeps_the_best_so_far_and_writes_the_repository(environment, 
 def test_samples_without_rows_are_refused_before_the_untuned_model_is_measured(environment, tmp_path):
     subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
     np.save(tmp_path / "none.npy", np.zeros((0, 1024), np.float32))
-    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "5", "--calibration", tmp_path / "none.npy"], capture_output=True,
+    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "5", "--calibration",
+                           tmp_path / "none.npy"], capture_output=True,
                           text=True, env=environment)
     assert done.returncode == 3 and "none.npy: its shape [0,1024] holds no samples" in done.stderr, done.stderr
     assert "untuned" not in done.stdout
@@ -158,8 +164,10 @@ def test_samples_without_rows_are_refused_before_the_untuned_model_is_measured(e
 def test_outputs_that_are_the_same_for_all_samples_admit_no_precision(environment, tmp_path):
     subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
     np.save(tmp_path / "zeros.npy", np.zeros((20, 1024), np.float32))
-    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "60", "--trials", "1", "--max-batch", "1", "--engine", "onnxruntime",
-                           "--precision", "int8-dynamic", "--calibration", tmp_path / "zeros.npy", "--json"], capture_output=True, text=True, env=environment)
+    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "60", "--trials", "1", "--max-batch", "1",
+                           "--engine", "onnxruntime",
+                           "--precision", "int8-dynamic", "--calibration", tmp_path / "zeros.npy", "--json"],
+                          capture_output=True, text=True, env=environment)
     result = json.loads(done.stdout)
     assert '"not-judged"' in done.stdout and "accuracy cannot be judged" in done.stdout
     assert result["candidate"].get("variant", "fp32") == "fp32"
@@ -168,8 +176,10 @@ def test_outputs_that_are_the_same_for_all_samples_admit_no_precision(environmen
 def test_interrupt_while_precisions_are_prepared_writes_what_is_known(environment, tmp_path):
     subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
     terminal, stderr = pty.openpty()  # where every step is drawn
-    process = subprocess.Popen([RIDGE, "tune", tmp_path / "mlp.onnx", "--precision", "int8", "--engine", "onnxruntime", "--seconds", "600", "-o",
-                                tmp_path / "repo", "--json"], stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment | {"TERM": "xterm"})
+    process = subprocess.Popen([RIDGE, "tune", tmp_path / "mlp.onnx", "--precision", "int8", "--engine", "onnxruntime",
+                                "--seconds", "600", "-o",
+                                tmp_path / "repo", "--json"], stdout=subprocess.PIPE, stderr=stderr, text=True,
+                               env=environment | {"TERM": "xterm"})
     os.close(stderr)
     drawn = b""
     while b"int8: calibration" not in drawn:
@@ -228,23 +238,27 @@ def test_compare_measures_the_stored_result_again(environment, identity, tmp_pat
     assert again["candidate"] == result["candidate"]
     assert again["regressed"] is False
     assert {row["what"] for row in again["compared"]} >= {"gain over the untuned model", "throughput"}
-    # As long per row as it was per run, one at a time: what batches and instances gained is gone.
-    slower = [*FAKE[:2], "--engine-option", "latency_ms=1", "--engine-option", "latency_ms_per_row=60", "--engine-option", "parallel=1",
-              "--max-batch", "4"]
-    done = tune(environment, identity, *slower, "--compare", tmp_path / "repo" / "identity" / "tuning.json", "--seconds", "8")
+    # A row takes as long as a run did, one at a time: the gain of batches and instances is gone.
+    slower = [*FAKE[:2], "--engine-option", "latency_ms=1", "--engine-option", "latency_ms_per_row=60",
+              "--engine-option", "parallel=1", "--max-batch", "4"]
+    done = tune(environment, identity, *slower, "--compare", tmp_path / "repo" / "identity" / "tuning.json",
+                "--seconds", "8")
     assert done.returncode == 1, done.stderr
     assert "\nRegressed: gain over the untuned model" in done.stdout
     again = done.stdout.splitlines()[-1]
     assert again.startswith("  ridge tune ") and " --engine fake --engine-option latency_ms=1 " in again, done.stdout
     assert tune(environment, identity, *FAKE, "--compare", tmp_path / "absent.json").returncode == 3
     other = tune(environment, identity, "--compare", tmp_path / "repo" / "identity")
-    assert (other.returncode, "of fake, this run of onnxruntime: give --engine fake" in other.stderr) == (2, True), other.stderr
+    assert (other.returncode,
+            "of fake, this run of onnxruntime: give --engine fake" in other.stderr) == (2, True), other.stderr
     other = tune(environment, identity, *FAKE, "--device", "cuda:0", "--compare", tmp_path / "repo" / "identity")
-    assert (other.returncode, "of cpu, this run of cuda:0: give --device cpu" in other.stderr) == (2, True), other.stderr
+    assert (other.returncode,
+            "of cpu, this run of cuda:0: give --device cpu" in other.stderr) == (2, True), other.stderr
 
 
 def test_a_full_search_measures_every_candidate_and_judges_the_quick_one(environment, identity):
-    result = tuned(environment, identity, *FAKE[:-2], "--max-batch", "2", "--threads", "2", "--search", "full", "--seconds", "15")
+    result = tuned(environment, identity, *FAKE[:-2], "--max-batch", "2", "--threads", "2", "--search", "full",
+                   "--seconds", "15")
     assert result["space"]["measured"] == result["replay"]["points"] == len(result["points"])
     assert 0.3 < result["replay"]["quality"] <= 1
     assert 0 < result["replay"]["measured"] <= result["replay"]["points"]
@@ -291,12 +305,14 @@ def test_existing_entry_gets_the_next_version_or_is_replaced(environment, identi
     for _ in range(2):
         result = tuned(environment, identity, *FAKE, "--trials", "1", "--seconds", "1", "-o", tmp_path / "repo")
     assert result["repository"].endswith("/identity/2")
-    result = tuned(environment, identity, *FAKE, "--trials", "1", "--seconds", "1", "-o", tmp_path / "repo", "--overwrite")
+    result = tuned(environment, identity, *FAKE, "--trials", "1", "--seconds", "1", "-o", tmp_path / "repo",
+                   "--overwrite")
     assert result["repository"].endswith("/identity/1")
     assert not (tmp_path / "repo" / "identity" / "2").exists()
 
 
-@pytest.mark.parametrize("arguments", [["--objective", "beauty"], ["--p99-ms", "-1"], ["--name", "a/b"], ["--engine-option", "x"],
+@pytest.mark.parametrize("arguments",
+                         [["--objective", "beauty"], ["--p99-ms", "-1"], ["--name", "a/b"], ["--engine-option", "x"],
                                        ["--seconds", "0"], ["--no-such-option"]])
 def test_wrong_usage_is_status_2(environment, identity, arguments):
     assert tune(environment, identity, *arguments).returncode == 2
@@ -306,7 +322,8 @@ def test_a_shape_of_several_rows_is_refused_where_the_batch_is_searched(environm
     done = tune(environment, identity, *FAKE, "--shape", "x=4x16", "--trials", "1")
     assert done.returncode == 2
     assert "--max-batch 1" in done.stderr
-    assert tuned(environment, identity, *FAKE[:-2], "--max-batch", "1", "--shape", "x=4x16", "--trials", "1", "--seconds", "1")["best"]["batch"] == 4
+    assert tuned(environment, identity, *FAKE[:-2], "--max-batch", "1", "--shape", "x=4x16", "--trials", "1",
+                 "--seconds", "1")["best"]["batch"] == 4
 
 
 def test_missing_model_is_status_3_and_named(environment, tmp_path):
@@ -324,7 +341,8 @@ def batch_in_the_input_only(path):
 
 def batch_that_fails_at_two(path):
     """Reshaped to min(batch, 1) rows of four, which shows only when it runs."""
-    models.save(path, [helper.make_node("Shape", ["x"], ["shape"]), helper.make_node("Min", ["shape", "most"], ["fixed"]),
+    models.save(path,
+                [helper.make_node("Shape", ["x"], ["shape"]), helper.make_node("Min", ["shape", "most"], ["fixed"]),
                        helper.make_node("Reshape", ["x", "fixed"], ["y"])],
                 [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 4])],
                 [helper.make_tensor("most", TensorProto.INT64, [2], [1, 4])])
@@ -342,7 +360,8 @@ def rows_that_mix(path):
                                           (rows_that_mix, "than alone")])
 def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, make, reason):
     make(tmp_path / "odd.onnx")
-    result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
+    result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo", "--engine",
+                   "onnxruntime", "--precision", "fp32")
     assert reason in result["not_batched"], result["not_batched"]
     assert result["best"]["batch"] == 1
     config = (tmp_path / "repo" / "odd" / "config.pbtxt").read_text()
@@ -352,10 +371,12 @@ def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, mak
 
 def test_a_batch_that_the_file_fixes_is_tuned_as_it_is(environment, tmp_path):
     models.identity(tmp_path / "four.onnx", dims=(4, 16))
-    result = tuned(environment, tmp_path / "four.onnx", "--seconds", "2", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
+    result = tuned(environment, tmp_path / "four.onnx", "--seconds", "2", "-o", tmp_path / "repo", "--engine",
+                   "onnxruntime", "--precision", "fp32")
     assert "no open first dimension" in result["not_batched"], result["not_batched"]
     assert result["baseline"]["batch"] == result["best"]["batch"] == 4  # rows of one run
-    assert all(point["throughput_per_s"] <= point["limit_per_s"] for point in result["pareto"] if point["limit_per_s"] > 0), result["pareto"]
+    assert all(point["throughput_per_s"] <= point["limit_per_s"] for point in result["pareto"]
+               if point["limit_per_s"] > 0), result["pareto"]
     assert "dims: 4" in (tmp_path / "repo" / "four" / "config.pbtxt").read_text()
 
 
@@ -363,9 +384,11 @@ def test_real_engine_with_external_data(environment, tmp_path):
     path = tmp_path / "model" / "net.onnx"
     models.scaled(path, 2.0)
     model = onnx.load(str(path))
-    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(model.graph.initializer[0]), "factor"))
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(model.graph.initializer[0]),
+                                                                "factor"))
     onnx.save(model, str(path), save_as_external_data=True, location="weights.bin", size_threshold=0)
-    result = tuned(environment, path, "--seconds", "4", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
+    result = tuned(environment, path, "--seconds", "4", "-o", tmp_path / "repo", "--engine", "onnxruntime",
+                   "--precision", "fp32")
     assert result["best"]["engine"] == "onnxruntime"
     assert result["drift"]["relative_l2"] < 1e-6
     assert result["gain"]["low"] > 1 if result["choice"] == "tuned" else result["choice"] == "baseline"
@@ -378,16 +401,16 @@ def test_options_given_for_openvino_are_in_the_repository(environment, tmp_path)
     if not list(pathlib.Path(RIDGE).parent.glob("libridge_openvino.so.*")):
         pytest.skip("ridge was built without OpenVINO's plugin")
     models.scaled(tmp_path / "net.onnx", 2.0)
-    tuned(environment, tmp_path / "net.onnx", "--seconds", "1", "--trials", "1", "--max-batch", "1", "--precision", "fp32", "-o",
-          tmp_path / "repo", "--engine", "openvino", "--engine-option", "EXECUTION_MODE_HINT=ACCURACY")
+    tuned(environment, tmp_path / "net.onnx", "--seconds", "1", "--trials", "1", "--max-batch", "1", "--precision",
+          "fp32", "-o", tmp_path / "repo", "--engine", "openvino", "--engine-option", "EXECUTION_MODE_HINT=ACCURACY")
     config = (tmp_path / "repo" / "net" / "config.pbtxt").read_text()
     assert 'key: "ridge_option_EXECUTION_MODE_HINT"' in config
 
 
 def test_written_repository_is_served_with_its_parameters(environment, tmp_path):
     models.scaled(tmp_path / "net.onnx", 2.0)
-    tuned(environment, tmp_path / "net.onnx", "--precision", "fp32", "--seconds", "10", "-o", tmp_path / "repo", "--engine", "onnxruntime",
-          "--engine-option", "session.set_denormal_as_zero=1")
+    tuned(environment, tmp_path / "net.onnx", "--precision", "fp32", "--seconds", "10", "-o", tmp_path / "repo",
+          "--engine", "onnxruntime", "--engine-option", "session.set_denormal_as_zero=1")
     with Server(tmp_path / "repo") as server:
         request = json.dumps({"inputs": [fp32("x", [2, 4], [1.0] * 8)]})
         answer = server.post("/v2/models/net/infer", request)

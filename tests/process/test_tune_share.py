@@ -1,5 +1,5 @@
-"""ridge tune --share as a process: what it writes is served, goals decide the exit status, an interrupted or killed run keeps
-what it had. ctest: timeout 500
+"""ridge tune --share as a process: what it writes is served, goals decide the exit status, an interrupted or killed run
+keeps what it had. ctest: timeout 500
 
 On the scripted engine (known answer, little CPU time) and once on the real one.
 """
@@ -17,13 +17,13 @@ from server import Server, fp32, wait_until
 
 RIDGE = os.environ["RIDGE"]
 # A run takes 6 ms, and 0.2 ms more per row; all models share two CPUs.
-FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2", "--engine-option", "processors=2", "--engine-option", "interference=0.3",
-        "--threads", "2", "--max-batch", "2"]
+FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2",
+        "--engine-option", "processors=2", "--engine-option", "interference=0.3", "--threads", "2", "--max-batch", "2"]
 
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
-    """Of all tests; every test has a store of its own."""
+    """Shared by all tests; every test has a store of its own."""
     return known_limits.fill(tmp_path_factory.mktemp("cache"))
 
 
@@ -35,7 +35,8 @@ def pair(tmp_path, cache):
 
     def start(*more, store="store", fake_clock=True):
         clock = {"RIDGE_FAKE_CLOCK": "1"} if fake_clock and "fake" in more else {}  # no time is taken, and none is lost
-        return subprocess.Popen([str(a) for a in [*arguments, "--store", tmp_path / store, *more]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        return subprocess.Popen([str(a) for a in [*arguments, "--store", tmp_path / store, *more]],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env={**os.environ, "XDG_CACHE_HOME": str(cache), **clock})
     return start
 
@@ -61,7 +62,8 @@ def wait_for_a_split(store, process):
 
 
 def test_both_models_of_the_written_repository_are_served(pair, tmp_path):
-    result = answer(pair("--engine", "onnxruntime", "--precision", "fp32", "--seconds", "40", "--max-batch", "4", "-o", tmp_path / "repo", "--json"))
+    result = answer(pair("--engine", "onnxruntime", "--precision", "fp32", "--seconds", "40", "--max-batch", "4", "-o",
+                         tmp_path / "repo", "--json"))
     assert [model["name"] for model in result["models"]] == ["double", "triple"]
     assert result["choice"] in ("tuned", "baseline")
     assert result["memory_bytes"]["measured"] > 1e6
@@ -97,7 +99,8 @@ def test_show_and_history_know_it(pair, cache, tmp_path):
     kept.write_text(json.dumps(answer(pair(*FAKE, "--json"))))
 
     def of(*command):
-        done = subprocess.run([RIDGE, *map(str, command)], capture_output=True, text=True, timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+        done = subprocess.run([RIDGE, *map(str, command)], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "XDG_CACHE_HOME": str(cache)})
         assert done.returncode == 0, done.stderr
         return done.stdout
     shown = of("show", kept)
@@ -111,7 +114,8 @@ def test_goals_decide_and_what_is_missed_is_said(pair, tmp_path):
     met = answer(pair(*FAKE, "--seconds", "6", "--json", "--rps", "double=20", "--rps", "triple=10"))
     assert all(model["goal"]["met"] for model in met["models"]), met["conclusion"]
     assert met["value"]["what"] == "times the loads"
-    missed = answer(pair(*FAKE, "--seconds", "6", "--json", "--rps", "double=20", "--rps", "triple=3000", "-o", tmp_path / "repo"), status=1)
+    missed = answer(pair(*FAKE, "--seconds", "6", "--json", "--rps", "double=20", "--rps", "triple=3000", "-o",
+                         tmp_path / "repo"), status=1)
     assert missed["choice"] == "none"
     assert "triple" in missed["conclusion"] and "cannot be met" in missed["conclusion"]
     assert not (tmp_path / "repo").exists()

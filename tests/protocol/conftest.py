@@ -25,7 +25,8 @@ def repository(tmp_path_factory):
     models.identity(root / "fixed" / "1" / "model.onnx", "FP32", (2, 3))
     config(root / "fixed", "max_batch_size: 0\n")
     models.identity(root / "vector" / "1" / "model.onnx", "FP32", ("n",))
-    config(root / "vector", 'input [{ name: "x" data_type: TYPE_FP32 dims: [-1] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [-1] }]\n')
+    config(root / "vector",
+           'input [{ name: "x" data_type: TYPE_FP32 dims: [-1] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [-1] }]\n')
     models.identity(root / "text" / "1" / "model.onnx", "BYTES", (1,))
     config(root / "text", "max_batch_size: 0\n")
     models.identity(root / "classes" / "1" / "model.onnx", "FP32", ("batch", 4))
@@ -33,7 +34,8 @@ def repository(tmp_path_factory):
            'output [{ name: "y" data_type: TYPE_FP32 dims: [4] label_filename: "labels.txt" }]\n')
     (root / "classes" / "labels.txt").write_text("cat\ndog\nbird\nfish\n")
     models.squeeze_batch(root / "reshape" / "1" / "model.onnx")
-    config(root / "reshape", 'max_batch_size: 8\ninput [{ name: "x" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n'
+    config(root / "reshape",
+           'max_batch_size: 8\ninput [{ name: "x" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n'
            'output [{ name: "y" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n')
     models.steps(root / "steps" / "1" / "model.onnx")
     config(root / "steps", "max_batch_size: 0\n")

@@ -1,4 +1,5 @@
-"""The access log and structured logs: a line per answered call over HTTP and gRPC, as text and JSON, through rotation and without waiting for a reader."""
+"""The access log and structured logs: a line per answered call over HTTP and gRPC, as text and JSON, through rotation
+and without waiting for a reader."""
 
 import json
 import os
@@ -26,7 +27,7 @@ PARENT = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
 
 
 def lines_of(file, count):
-    """That many lines, as soon as they are there."""
+    """The first lines in that number, as soon as they are there."""
     wait_until(lambda: file.exists() and file.read_text().count("\n") >= count)
     lines = file.read_text().splitlines()
     assert len(lines) == count, lines
@@ -40,14 +41,17 @@ def test_text_names_each_call_and_never_a_key(repository, tmp_path):
     with Server(repository, "--access-log", file, "--keys", keys, wait_ready=False) as server:
         server.wait_log("all models are loaded")
         body = json.dumps(REQUEST)
-        answer = server.post("/v2/models/identity/infer?token=hidden", body, {"Authorization": f"Bearer {INFERENCE}", **PARENT})
+        answer = server.post("/v2/models/identity/infer?token=hidden", body,
+                             {"Authorization": f"Bearer {INFERENCE}", **PARENT})
         assert answer.status == 200
         assert server.get("/v2/models/no%20such", {"x-api-key": CONTROL}).status == 404
         assert server.get("/v2/models/identity", {"x-api-key": "an-unknown-key-0000"}).status == 401
         infer, missing, refused = [line.split() for line in lines_of(file, 3)]
-        assert infer[1:9] == ["127.0.0.1", "shop", '"POST', '/v2/models/identity/infer"', "identity", "200", str(len(body)), str(len(answer.body))]
+        assert infer[1:9] == ["127.0.0.1", "shop", '"POST', '/v2/models/identity/infer"', "identity", "200",
+                              str(len(body)), str(len(answer.body))]
         assert float(infer[9]) > 0 and infer[10:] == ["r1", TRACE]
-        assert missing[2:7] == ["-", '"GET', '/v2/models/no%20such"', "no\\x20such", "404"] and missing[10:] == ["-", "-"]
+        assert missing[2:7] == ["-", '"GET', '/v2/models/no%20such"', "no\\x20such",
+                                "404"] and missing[10:] == ["-", "-"]
         assert refused[2] == "-" and refused[6] == "401"
         assert not any(secret in file.read_text() for secret in (INFERENCE, CONTROL, "unknown-key", "hidden"))
         assert server.get("/metrics", port=server.ports["metrics"]).status == 401
@@ -62,18 +66,21 @@ def test_metrics_count_calls_and_tokens_by_the_names_of_keys(tmp_path):
     keys.chmod(0o600)
     with Server(repository, "--keys", keys) as server:
         assert server.post("/v2/models/identity/infer", json.dumps(REQUEST), {"x-api-key": INFERENCE}).status == 200
-        assert server.post("/v2/models/identity/infer", json.dumps(REQUEST), {"x-api-key": "an-unknown-key-0000"}).status == 401
+        assert server.post("/v2/models/identity/infer", json.dumps(REQUEST),
+                           {"x-api-key": "an-unknown-key-0000"}).status == 401
         value = client_library.InferInput("x", [1, 16], "FP32")
         value.set_data_from_numpy(numpy.ones((1, 16), numpy.float32))
         with client_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as client:
             client.infer("identity", [value], headers={"x-api-key": INFERENCE})
-        chat = {"model": "talker", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 3, "ignore_eos": True}
+        chat = {"model": "talker", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 3,
+                "ignore_eos": True}
         usage = server.post("/v1/chat/completions", json.dumps(chat), {"x-api-key": INFERENCE}).json()["usage"]
         assert usage["completion_tokens"] == 3
         text = server.get("/metrics", port=server.ports["metrics"]).body.decode()
         assert {line for line in text.splitlines() if line.startswith("ridge_key_")} == {
             'ridge_key_requests{key="shop"} 3', 'ridge_key_requests{key="idle"} 0',
-            f'ridge_key_tokens{{key="shop",kind="prompt"}} {usage["prompt_tokens"]}', 'ridge_key_tokens{key="shop",kind="generated"} 3',
+            f'ridge_key_tokens{{key="shop",kind="prompt"}} {usage["prompt_tokens"]}',
+            'ridge_key_tokens{key="shop",kind="generated"} 3',
             'ridge_key_tokens{key="idle",kind="prompt"} 0', 'ridge_key_tokens{key="idle",kind="generated"} 0'}
         assert INFERENCE not in text
 
@@ -95,15 +102,18 @@ def test_json_of_http_and_grpc(repository, tmp_path):
             list(stub.ModelStreamInfer(iter([pb.ModelInferRequest(model_name="simple")])))
         assert server.infer("identity", REQUEST).status == 200
         infer, metadata, unknown, stream, http = [json.loads(line) for line in lines_of(file, 5)]
-        assert infer["method"] == "GRPC" and infer["path"] == "/inference.GRPCInferenceService/ModelInfer" and infer["client"] == "127.0.0.1"
-        assert (infer["model"], infer["status"], infer["request_id"], infer["trace_id"], infer["key"]) == ("identity", "OK", "g1", TRACE, None)
+        assert (infer["method"] == "GRPC" and infer["path"] == "/inference.GRPCInferenceService/ModelInfer"
+                and infer["client"] == "127.0.0.1")
+        assert (infer["model"], infer["status"], infer["request_id"], infer["trace_id"],
+                infer["key"]) == ("identity", "OK", "g1", TRACE, None)
         assert infer["bytes_in"] > 64 and infer["bytes_out"] > 64 and infer["duration_ms"] > 0
         assert (metadata["model"], metadata["status"]) == ("simple", "OK")
         assert (unknown["model"], unknown["status"]) == ("nope", "NOT_FOUND")
         assert (stream["status"], stream["trace_id"]) == ("OK", None)
         assert (http["method"], http["status"], http["request_id"]) == ("POST", "200", "r1")
         log = [json.loads(line) for line in server.read_log().splitlines()]
-        assert {"time", "level", "message"} == set(log[0]) and any("all models are loaded" in line["message"] for line in log)
+        assert {"time", "level",
+                "message"} == set(log[0]) and any("all models are loaded" in line["message"] for line in log)
         assert server.get("/v2/logging").json()["log_format"] == "json"
         assert server.post("/v2/logging", {"log_format": "xml"}).status == 400
         assert server.post("/v2/logging", {"log_format": "ISO8601"}).json()["log_format"] == "default"
@@ -128,7 +138,8 @@ def steps_input(count):
     return [{"name": "n", "shape": [1], "datatype": "INT64", "data": [count]}]
 
 
-def test_a_client_that_closes_its_socket_during_a_run_has_left_and_one_that_ends_its_sending_has_not(repository, tmp_path):
+def test_a_client_that_closes_its_socket_during_a_run_has_left_and_one_that_ends_its_sending_has_not(repository,
+                                                                                                     tmp_path):
     file = tmp_path / "access"
     short = message("POST", "/v2/models/steps/infer", json.dumps({"inputs": steps_input(50)}))
     with Server(repository, "--access-log", file) as server:
@@ -166,12 +177,14 @@ def test_a_grpc_call_that_its_client_ends_has_the_status_that_the_client_sees(re
                 stub.ModelInfer(request(1000), timeout=0.1)
             assert late.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
             calls = [json.loads(line) for line in lines_of(file, 2)]
-        assert [(call["status"], call["client"]) for call in calls] == [("CANCELLED", "127.0.0.1"), ("DEADLINE_EXCEEDED", "127.0.0.1")]
+        assert [(call["status"], call["client"]) for call in calls] == [("CANCELLED", "127.0.0.1"),
+                                                                        ("DEADLINE_EXCEEDED", "127.0.0.1")]
 
 
 def test_an_answer_of_a_server_that_ends_is_one_line(repository, tmp_path):
     file, recorded = tmp_path / "access", tmp_path / "recorded"
-    with Server(repository, "--access-log", file, "--record", recorded, wait_ready=False) as server, server.connect() as connection:
+    with Server(repository, "--access-log", file, "--record", recorded,
+                wait_ready=False) as server, server.connect() as connection:
         server.wait_log("all models are loaded")
         slow = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]}
         connection.deliver(message("POST", "/v2/models/steps/infer", json.dumps(slow)))
@@ -221,5 +234,6 @@ def test_no_request_waits_for_the_reader(repository):
 
 
 def test_a_file_that_cannot_be_written_is_an_error(repository, tmp_path):
-    done = subprocess.run([RIDGE, "serve", str(repository), "--access-log", "/nowhere/access", "--http-port=0"], capture_output=True, text=True)
+    done = subprocess.run([RIDGE, "serve", str(repository), "--access-log", "/nowhere/access", "--http-port=0"],
+                          capture_output=True, text=True)
     assert done.returncode == 3 and "/nowhere/access" in done.stderr

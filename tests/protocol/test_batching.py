@@ -53,7 +53,8 @@ def batch_sizes(server, model="m"):
 
 
 def test_waiting_requests_are_merged_and_each_gets_its_own_rows(serve):
-    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 20000000 }\n")  # the batch is full before
+    # The batch is full before
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 20000000 }\n")
     answers = together(server, [rows(n, float(n), str(n)) for n in (1, 2, 5)])
     for n, answer in zip((1, 2, 5), answers):
         output = answer.json()["outputs"][0]
@@ -115,14 +116,19 @@ def test_an_invalid_request_affects_no_other_request(serve):
 
 
 def test_each_answer_keeps_its_own_encoding_and_outputs(serve):
-    server = serve("max_batch_size: 2\ndynamic_batching { max_queue_delay_microseconds: 20000000 }\n", model=models.add_sub)
+    server = serve("max_batch_size: 2\ndynamic_batching { max_queue_delay_microseconds: 20000000 }\n",
+                   model=models.add_sub)
 
     def request(outputs):
-        return {"inputs": [{"name": f"INPUT{i}", "shape": [1, 16], "datatype": "INT32", "data": [i + 1] * 16} for i in (0, 1)], "outputs": outputs}
+        return {"inputs": [{"name": f"INPUT{i}", "shape": [1, 16], "datatype": "INT32", "data": [i + 1] * 16}
+                           for i in (0, 1)], "outputs": outputs}
 
-    first, second = together(server, [request([{"name": "OUTPUT0"}]), request([{"name": "OUTPUT1", "parameters": {"binary_data": True}}])])
+    first, second = together(server, [request([{"name": "OUTPUT0"}]),
+                                      request([{"name": "OUTPUT1", "parameters": {"binary_data": True}}])])
     assert [o["name"] for o in first.json()["outputs"]] == ["OUTPUT0"]
-    assert second.headers["content-type"] == "application/octet-stream" and second.body.endswith((-1).to_bytes(4, "little", signed=True) * 16)
+    assert second.headers["content-type"] == "application/octet-stream" and second.body.endswith((-1).to_bytes(4,
+                                                                                                               "little",
+                                                                                                               signed=True) * 16)
     assert batch_sizes(server) == {2: 1}
 
 
@@ -132,7 +138,8 @@ def first_run_is_slow(tmp_path):
     running = []
 
     def start(queue_policy):
-        models.fake(tmp_path / "m", "max_batch_size: 1\ndynamic_batching { default_queue_policy { %s } }\n" % queue_policy +
+        models.fake(tmp_path / "m",
+                    "max_batch_size: 1\ndynamic_batching { default_queue_policy { %s } }\n" % queue_policy +
                     'parameters { key: "ridge_warmup" value { string_value: "off" } }\n', stall_runs=[1], stall_ms=4000)
         running.append(Server(tmp_path).__enter__())
         return running[0]
@@ -169,10 +176,13 @@ def test_a_queue_timeout_is_enforced_when_it_passes(first_run_is_slow):
 
 
 def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(tmp_path):
-    models.fake(tmp_path / "m", "max_batch_size: 1\ndynamic_batching { default_queue_policy { allow_timeout_override: true } }\n" + WITHOUT_WARM_UP, latency_ms=1500)
+    models.fake(tmp_path / "m",
+                "max_batch_size: 1\ndynamic_batching { default_queue_policy { allow_timeout_override: true } }\n"
+                + WITHOUT_WARM_UP, latency_ms=1500)
     hurried = rows(1) | {"parameters": {"timeout": 500_000}}
     with Server(tmp_path) as server, server.connect() as slow:
-        assert server.infer("m", hurried).status == 200, "an idle server refuses nothing, and it has measured nothing yet"
+        assert server.infer("m",
+                            hurried).status == 200, "an idle server refuses nothing, and it has measured nothing yet"
         slow.send(message("POST", "/v2/models/m/infer", json.dumps(rows(1))))
         time.sleep(0.2)  # until it runs
         begin = time.monotonic()
@@ -186,7 +196,8 @@ def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(
         assert 'ridge_inference_request_rejected{model="m",version="1",reason="PREDICTED_LATE"} 1\n' in metrics
         assert 'nv_inference_request_failure{model="m",version="1",reason="REJECTED"} 1\n' in metrics
         assert slow.read().status == 200
-        wait_until(lambda: server.infer("m", hurried).status == 200)  # its worker sleeps soon after the answer: it is idle again
+        # Its worker sleeps soon after the answer: it is idle again
+        wait_until(lambda: server.infer("m", hurried).status == 200)
 
 
 CACHED = "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP
@@ -204,7 +215,8 @@ def test_equal_requests_are_answered_from_the_response_cache_until_a_reload(serv
     assert stats["cache_hit"]["count"] == 2 and stats["cache_miss"]["count"] == 2 and stats["success"]["count"] == 4
     assert stats["compute_infer"]["count"] == 2 and stats["cache_hit"]["ns"] > 0 and stats["cache_miss"]["ns"] > 0
     metrics = server.metrics()
-    assert 'nv_cache_num_hits_per_model{model="m",version="1"} 2\n' in metrics and 'nv_cache_num_misses_per_model{model="m",version="1"} 2\n' in metrics
+    assert ('nv_cache_num_hits_per_model{model="m",version="1"} 2\n' in metrics
+            and 'nv_cache_num_misses_per_model{model="m",version="1"} 2\n' in metrics)
     assert "nv_cache_hit_duration_per_model{" in metrics and "nv_cache_miss_duration_per_model{" in metrics
     models.scaled(tmp_path / "m" / "1" / "model.onnx", 5.0, ("batch", 16))
     assert server.post("/v2/repository/models/m/load").status == 200
@@ -255,11 +267,14 @@ def test_requests_whose_clients_have_left_are_not_run(serve, tmp_path):
 
 def test_a_rate_limiter_lets_one_instance_of_all_models_run_at_a_time(tmp_path):
     limiter = 'instance_group { kind: KIND_CPU rate_limiter { resources { name: "engine" global: true count: 1 } priority: %d } }\n'
-    for name, priority, latency_ms in (("first", 1, 6000), ("second", 2, 100)):  # long beside the requests that come meanwhile
-        models.fake(tmp_path / name, "max_batch_size: 8\ndynamic_batching { }\n" + limiter % priority + WITHOUT_WARM_UP, latency_ms=latency_ms)
+    # Long beside the requests that come meanwhile
+    for name, priority, latency_ms in (("first", 1, 6000), ("second", 2, 100)):
+        models.fake(tmp_path / name, "max_batch_size: 8\ndynamic_batching { }\n" + limiter % priority + WITHOUT_WARM_UP,
+                    latency_ms=latency_ms)
     models.fake(tmp_path / "free", "max_batch_size: 8\n" + WITHOUT_WARM_UP)
     models.fake(tmp_path / "greedy", limiter.replace("count: 1", "count: 3") % 1)
-    with Server(tmp_path, "--rate-limit=execution_count", "--rate-limit-resource", "engine:1", wait_ready=False) as server:
+    with Server(tmp_path, "--rate-limit=execution_count", "--rate-limit-resource", "engine:1",
+                wait_ready=False) as server:
         index = server.wait_loaded()
         assert "3 of resource 'engine' (global)" in index["greedy"]["reason"]
         first, second, third = server.connect(), server.connect(), server.connect()
@@ -277,23 +292,28 @@ def test_a_rate_limiter_lets_one_instance_of_all_models_run_at_a_time(tmp_path):
 def found(path):
     """The values above a half of x [batch,3]: y [found,1]. As many as there are, whatever the rows."""
     helper = models.helper
-    models.save(path, [helper.make_node("Greater", ["x", "half"], ["is"]), helper.make_node("NonZero", ["is"], ["places"]),
-                       helper.make_node("Transpose", ["places"], ["at"]), helper.make_node("GatherND", ["x", "at"], ["values"]),
+    models.save(path,
+                [helper.make_node("Greater", ["x", "half"], ["is"]), helper.make_node("NonZero", ["is"], ["places"]),
+                       helper.make_node("Transpose", ["places"], ["at"]),
+                 helper.make_node("GatherND", ["x", "at"], ["values"]),
                        helper.make_node("Unsqueeze", ["values", "one"], ["y"])],
                 [("x", "FP32", ["batch", 3])], [("y", "FP32", ["found", 1])],
-                [helper.make_tensor("half", models.TensorProto.FLOAT, [], [0.5]), helper.make_tensor("one", models.TensorProto.INT64, [1], [1])])
+                [helper.make_tensor("half", models.TensorProto.FLOAT, [], [0.5]),
+                 helper.make_tensor("one", models.TensorProto.INT64, [1], [1])])
 
 
 def softmax(path, dimension="batch"):
     """Over the rows."""
-    models.save(path, [models.helper.make_node("Softmax", ["x"], ["y"], axis=0)], [("x", "FP32", [dimension, 3])], [("y", "FP32", [dimension, 3])])
+    models.save(path, [models.helper.make_node("Softmax", ["x"], ["y"], axis=0)], [("x", "FP32", [dimension, 3])],
+                [("y", "FP32", [dimension, 3])])
 
 
 def index_of(server, model):
     return next(entry for entry in server.post("/v2/repository/index", "").json() if entry["name"] == model)
 
 
-@pytest.mark.parametrize("config", ["", "max_batch_size: 0\n", "max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 2000 }\n"])
+@pytest.mark.parametrize("config", ["", "max_batch_size: 0\n",
+                                    "max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 2000 }\n"])
 def test_values_found_for_one_client_go_to_no_other(serve, config):
     server = serve(config, model=found)
     asked = [([0, 11, 22], [11, 22]), ([0, 0, 0], []), ([33, 0, 0], [33])] * 8

@@ -8,8 +8,8 @@ import pytest
 
 from server import binary, fp32, split_binary
 
-SIZES = {"BOOL": 1, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "FP16": 2, "FP32": 4,
-         "FP64": 8, "BF16": 2}
+SIZES = {"BOOL": 1, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8,
+         "FP16": 2, "FP32": 4, "FP64": 8, "BF16": 2}
 ONES = np.ones(16, np.float32).tobytes()
 
 
@@ -38,10 +38,12 @@ def refused(answer, *mentions):
 
 @pytest.mark.parametrize("datatype", SIZES)
 def test_every_type_survives_bit_for_bit(server, datatype):
-    blob = np.random.default_rng(1).integers(0, 2 if datatype == "BOOL" else 256, 24 * SIZES[datatype]).astype(np.uint8).tobytes()
+    blob = np.random.default_rng(1).integers(0, 2 if datatype == "BOOL" else 256,
+                                             24 * SIZES[datatype]).astype(np.uint8).tobytes()
     if datatype == "BOOL":
         blob = bytes(b & 1 for b in blob)
-    request = {"id": "b", "parameters": {"binary_data_output": True}, "inputs": [tensor("x", [2, 12], datatype, len(blob))]}
+    request = {"id": "b", "parameters": {"binary_data_output": True},
+               "inputs": [tensor("x", [2, 12], datatype, len(blob))]}
     answer = server.infer(f"identity_{datatype.lower()}", *binary(request, blob))
     assert answer.status == 200 and answer.headers["content-type"] == "application/octet-stream"
     head, blobs = split_binary(answer)
@@ -77,7 +79,8 @@ def test_blobs_come_in_the_order_of_the_inputs(server):
 
 
 def test_json_and_binary_inputs_mix(server):
-    request = {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": [7] * 16}, tensor("INPUT1", [1, 16], "INT32", 64)]}
+    request = {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": [7] * 16},
+                          tensor("INPUT1", [1, 16], "INT32", 64)]}
     answer = server.infer("simple", *binary(request, np.full(16, 2, np.int32).tobytes())).json()
     assert {o["name"]: o["data"][0] for o in answer["outputs"]} == {"OUTPUT0": 9, "OUTPUT1": 5}
 
@@ -90,7 +93,8 @@ def test_an_output_may_overrule_the_request_wide_choice(server):
 
 
 def test_binary_output_for_json_input(server):
-    request = {"inputs": [fp32("x", [1, 16], [1] * 16)], "outputs": [{"name": "y", "parameters": {"binary_data": True}}]}
+    request = {"inputs": [fp32("x", [1, 16], [1] * 16)],
+               "outputs": [{"name": "y", "parameters": {"binary_data": True}}]}
     assert split_binary(server.infer("identity", request))[1]["y"] == ONES
 
 
@@ -146,13 +150,15 @@ def test_binary_size_without_the_header_is_refused(server):
     refused(server.infer("identity", {"inputs": [tensor("x", [1, 16], "FP32", 64)]}))
 
 
-@pytest.mark.parametrize("block", [b"\x05\0\0\0abc", bytes_block(b"a") + b"\x01", bytes_block(b"a", b"b"), b"\xff\xff\xff\xff", b"\x01\0\0", b""])
+@pytest.mark.parametrize("block", [b"\x05\0\0\0abc", bytes_block(b"a") + b"\x01", bytes_block(b"a", b"b"),
+                                   b"\xff\xff\xff\xff", b"\x01\0\0", b""])
 def test_wrong_bytes_blocks_are_refused(server, block):
     refused(server.infer("identity_bytes", *binary({"inputs": [tensor("x", [1, 1], "BYTES", len(block))]}, block)))
 
 
 def test_raw_requests_take_the_whole_body_as_the_single_input(server):
-    answer = server.infer("identity", ONES, {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"})
+    answer = server.infer("identity", ONES,
+                          {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"})
     head, blobs = split_binary(answer)
     assert blobs["y"] == ONES and head["outputs"][0]["shape"] == [1, 16]
     answer = server.infer("vector", ONES, {"Inference-Header-Content-Length": "0"})
@@ -161,7 +167,8 @@ def test_raw_requests_take_the_whole_body_as_the_single_input(server):
     assert split_binary(answer)[1]["y"] == bytes_block(b"hello")
 
 
-@pytest.mark.parametrize("model,blob", [("simple", ONES), ("identity", ONES[:-4]), ("identity", ONES * 2), ("vector", b"abc")])
+@pytest.mark.parametrize("model,blob",
+                         [("simple", ONES), ("identity", ONES[:-4]), ("identity", ONES * 2), ("vector", b"abc")])
 def test_raw_requests_that_do_not_fit_are_refused(server, model, blob):
     refused(server.infer(model, blob, {"Inference-Header-Content-Length": "0"}))
 
@@ -173,7 +180,8 @@ def test_an_empty_body_is_answered(server):
 # Classification (section 9)
 
 def classify(server, k, values, shape, as_binary=False, model="classes"):
-    request = {"inputs": [fp32("x", shape, values)], "outputs": [{"name": "y", "parameters": {"classification": k, "binary_data": as_binary}}]}
+    request = {"inputs": [fp32("x", shape, values)],
+               "outputs": [{"name": "y", "parameters": {"classification": k, "binary_data": as_binary}}]}
     return server.infer(model, request)
 
 
@@ -196,7 +204,8 @@ def test_classification_in_binary_form(server):
 def test_classification_flattens_without_labels_and_prints_integers_plain(server):
     output = classify(server, 3, [1, 2, 3, 6, 5, 4], [2, 3], model="fixed").json()["outputs"][0]
     assert output["shape"] == [3] and output["data"] == ["6.000000:3", "5.000000:4", "4.000000:5"]
-    request = {"inputs": [{"name": "x", "shape": [1, 3], "datatype": "INT64", "data": [5, -7, 2**62]}], "outputs": [{"name": "y", "parameters": {"classification": 3}}]}
+    request = {"inputs": [{"name": "x", "shape": [1, 3], "datatype": "INT64", "data": [5, -7, 2**62]}],
+               "outputs": [{"name": "y", "parameters": {"classification": 3}}]}
     assert server.infer("identity_int64", request).json()["outputs"][0]["data"] == [f"{2**62}:2", "5:0", "-7:1"]
 
 
@@ -207,5 +216,7 @@ def test_wrong_class_counts_are_refused(server, k):
 
 @pytest.mark.parametrize("datatype,values", [("BYTES", ["a", "b"]), ("BOOL", [True, False])])
 def test_types_without_an_order_cannot_be_classified(server, datatype, values):
-    refused(server.infer(f"identity_{datatype.lower()}", {"inputs": [{"name": "x", "shape": [1, 2], "datatype": datatype, "data": values}],
-                                                         "outputs": [{"name": "y", "parameters": {"classification": 1}}]}))
+    refused(server.infer(f"identity_{datatype.lower()}",
+                         {"inputs": [{"name": "x", "shape": [1, 2], "datatype": datatype, "data": values}],
+                                                         "outputs": [{"name": "y",
+                                                                      "parameters": {"classification": 1}}]}))

@@ -36,7 +36,8 @@ def test_health_metadata_and_config(client):
     assert any(entry["name"] == "identity" for entry in client.get_model_repository_index())
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32,
+                                   np.int64, np.float16, np.float32, np.float64])
 def test_every_numpy_type(client, dtype):
     values = np.array([[0, 1, 1, 0]], dtype)
     result = infer(client, f"identity_{np_to_triton_dtype(values.dtype).lower()}", values)
@@ -53,13 +54,16 @@ def test_strings(client):
 @pytest.mark.parametrize("compression", [None, "gzip", "deflate"])
 def test_binary_json_and_compression_in_all_combinations(client, binary_in, binary_out, compression):
     values = np.random.default_rng(0).normal(size=(2, 16)).astype(np.float32)
-    result = infer(client, "identity", values, binary_in=binary_in, request_id="r1", request_compression_algorithm=compression,
-                   response_compression_algorithm=compression, outputs=[http.InferRequestedOutput("y", binary_data=binary_out)])
+    result = infer(client, "identity", values, binary_in=binary_in, request_id="r1",
+                   request_compression_algorithm=compression,
+                   response_compression_algorithm=compression,
+                   outputs=[http.InferRequestedOutput("y", binary_data=binary_out)])
     assert (result.as_numpy("y") == values).all() and result.get_response()["id"] == "r1"
 
 
 def test_classification(client):
-    result = infer(client, "classes", np.array([[1, 9, 3, 4]], np.float32), outputs=[http.InferRequestedOutput("y", class_count=1)])
+    result = infer(client, "classes", np.array([[1, 9, 3, 4]], np.float32),
+                   outputs=[http.InferRequestedOutput("y", class_count=1)])
     assert result.as_numpy("y")[0][0].decode().endswith(":1:dog")
 
 
@@ -81,7 +85,8 @@ def test_asynchronous_requests(server):
 
 
 def test_load_and_unload_by_the_client(repository):
-    with Server(repository, "--model-control-mode=explicit") as server, http.InferenceServerClient(f"127.0.0.1:{server.port}") as stock:
+    with Server(repository,
+                "--model-control-mode=explicit") as server, http.InferenceServerClient(f"127.0.0.1:{server.port}") as stock:
         stock.load_model("identity")
         assert stock.is_model_ready("identity")
         stock.unload_model("identity")
@@ -105,7 +110,8 @@ def reference(tmp_path_factory):
 
 
 PERF = DEPS / "perf_analyzer" / "perf_analyzer"
-SHAPES = {"resnet50": [], "bert-base": ["--shape", "input_ids:32", "--shape", "attention_mask:32", "--shape", "token_type_ids:32"], "identity": []}
+SHAPES = {"resnet50": [], "bert-base": ["--shape", "input_ids:32", "--shape", "attention_mask:32", "--shape",
+                                        "token_type_ids:32"], "identity": []}
 
 
 @pytest.mark.parametrize("model", SHAPES)
@@ -115,8 +121,10 @@ def test_perf_analyzer_runs_and_reports_server_side_times(reference, model, enco
         pytest.fail(f"{PERF} is missing; ./dev setup installs it")
     report = tmp_path / "report.csv"
     run = subprocess.run(
-        [PERF, "-m", model, "-u", f"127.0.0.1:{reference.port}", "-i", "http", "-b", "1", "--concurrency-range", "2", "--measurement-mode", "count_windows",
-         "--measurement-request-count", "2000" if model == "identity" else "10", "-s", "999", "-r", "5", "--input-tensor-format", encoding, "--output-tensor-format", encoding,
+        [PERF, "-m", model, "-u", f"127.0.0.1:{reference.port}", "-i", "http", "-b", "1", "--concurrency-range", "2",
+         "--measurement-mode", "count_windows",
+         "--measurement-request-count", "2000" if model == "identity" else "10", "-s", "999", "-r", "5",
+         "--input-tensor-format", encoding, "--output-tensor-format", encoding,
          "-f", report, *SHAPES[model], "--input-data", "zero"],
         capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -137,7 +145,8 @@ def test_tritonclient_gets_the_engine_s_own_results(reference, model, inputs):
         tensor = http.InferInput(name, list(values.shape), np_to_triton_dtype(values.dtype))
         tensor.set_data_from_numpy(values)
         tensors.append(tensor)
-    with http.InferenceServerClient(f"127.0.0.1:{reference.port}", network_timeout=120, connection_timeout=120) as stock:
+    with http.InferenceServerClient(f"127.0.0.1:{reference.port}", network_timeout=120,
+                                    connection_timeout=120) as stock:
         result = stock.infer(model, tensors)
     root = pathlib.Path(reference.process.args[2])
     session = onnxruntime.InferenceSession(str(root / model / "1" / "model.onnx"), providers=["CPUExecutionProvider"])

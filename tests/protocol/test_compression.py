@@ -23,7 +23,8 @@ def test_compressed_requests(server, encoding):
 @pytest.mark.parametrize("encoding", ENCODE)
 def test_the_header_length_counts_uncompressed_bytes(server, encoding):
     blob = np.arange(16, dtype=np.float32).tobytes()
-    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 16], "datatype": "FP32", "parameters": {"binary_data_size": 64}}],
+    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 16], "datatype": "FP32",
+                                        "parameters": {"binary_data_size": 64}}],
                             "outputs": [{"name": "y", "parameters": {"binary_data": True}}]}, blob)
     answer = server.infer("identity", ENCODE[encoding](body), {**headers, "Content-Encoding": encoding})
     assert split_binary(answer)[1]["y"] == blob
@@ -37,7 +38,8 @@ def test_compressed_answers_are_labelled(server, encoding):
 
 
 @pytest.mark.parametrize("accept,expected", [
-    ("gzip, deflate", ("gzip", "deflate")), ("gzip;q=0", (None,)), ("gzip;q=0, deflate;q=0.5", ("deflate",)), ("identity", (None,)), ("", (None,)),
+    ("gzip, deflate", ("gzip", "deflate")), ("gzip;q=0", (None,)), ("gzip;q=0, deflate;q=0.5", ("deflate",)),
+    ("identity", (None,)), ("", (None,)),
     ("br", (None,)), ("br, gzip;q=0.1", ("gzip",)), ("*;q=0", (None,)), ("GZIP", ("gzip",)), ("gzip;q=0.0", (None,))])
 def test_accept_encoding_is_honoured(server, accept, expected):
     answer = server.infer("identity", REQUEST, {"Accept-Encoding": accept})

@@ -31,18 +31,22 @@ def test_model_ready_names_the_model(server):
     assert 400 <= server.get("/v2/models/identity/versions/7/ready").status < 600
 
 
-@pytest.mark.parametrize("path", ["/v2", "/v2/", "/v2?x=1", "/v2/models/identity?verbose=1", "/v2/health/live?probe=k8s"])
+@pytest.mark.parametrize("path",
+                         ["/v2", "/v2/", "/v2?x=1", "/v2/models/identity?verbose=1", "/v2/health/live?probe=k8s"])
 def test_server_metadata_has_both_spellings_and_query_strings_are_ignored(server, path):
     assert server.get(path).status == 200
 
 
-@pytest.mark.parametrize("path", ["//", "/v1", "/v2/nothing", "/v2/models", "/v2/models/", "/v2/models/identity/nothing", "/v2/health",
-                                  "/v2/models/identity/versions", "/v2/models/identity/versions/1/nothing", "/v3/models/identity"])
+@pytest.mark.parametrize("path", ["//", "/v1", "/v2/nothing", "/v2/models", "/v2/models/",
+                                  "/v2/models/identity/nothing", "/v2/health",
+                                  "/v2/models/identity/versions", "/v2/models/identity/versions/1/nothing",
+                                  "/v3/models/identity"])
 def test_unknown_paths_are_404(server, path):
     is_error(server.get(path), 404)
 
 
-@pytest.mark.parametrize("method,path", [("POST", "/v2"), ("DELETE", "/v2/models/identity"), ("GET", "/v2/models/identity/infer"),
+@pytest.mark.parametrize("method,path",
+                         [("POST", "/v2"), ("DELETE", "/v2/models/identity"), ("GET", "/v2/models/identity/infer"),
                                          ("PUT", "/v2/models/identity/infer"), ("GET", "/v2/repository/index"),
                                          ("POST", "/v2/health/live"), ("GET", "/v2/repository/models/identity/load")])
 def test_wrong_methods_are_405(server, method, path):
@@ -65,7 +69,8 @@ def test_missing_version_means_the_highest_served(server):
 
 
 def test_content_type_of_requests_is_never_enforced(server):
-    for content_type in ("application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-8", "nonsense"):
+    for content_type in ("application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-8",
+                         "nonsense"):
         assert server.infer("identity", ONE, {"Content-Type": content_type}).status == 200
 
 
@@ -88,10 +93,14 @@ def test_unknown_model_and_version_are_404_with_the_text_clients_look_for(server
 
 
 @pytest.mark.parametrize("body", [
-    b"{", b"[]", b"null", b"7", b'"text"', b'{"inputs":7}', b'{"inputs":{}}', b"{}", b'{"inputs":[]}', b'{"inputs":[7]}', b'{"inputs":[{}]}',
-    b'{"inputs":[{"name":7,"shape":[1,16],"datatype":"FP32","data":[]}]}', b'{"id":7,"inputs":"x"}', b"not json", b"\xff\xfe\x00",
-    b'{"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32"}]}', b'{"inputs":[{"name":"x","shape":"1","datatype":"FP32","data":[]}]}',
-    b'{"inputs":[{"name":"x","shape":[1,16],"datatype":5,"data":[]}]}', b'{"inputs":[{"name":"x","datatype":"FP32","data":[1]}]}',
+    b"{", b"[]", b"null", b"7", b'"text"', b'{"inputs":7}', b'{"inputs":{}}', b"{}", b'{"inputs":[]}',
+    b'{"inputs":[7]}', b'{"inputs":[{}]}',
+    b'{"inputs":[{"name":7,"shape":[1,16],"datatype":"FP32","data":[]}]}', b'{"id":7,"inputs":"x"}', b"not json",
+    b"\xff\xfe\x00",
+    b'{"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32"}]}',
+    b'{"inputs":[{"name":"x","shape":"1","datatype":"FP32","data":[]}]}',
+    b'{"inputs":[{"name":"x","shape":[1,16],"datatype":5,"data":[]}]}',
+    b'{"inputs":[{"name":"x","datatype":"FP32","data":[1]}]}',
     b'{"inputs":[{"shape":[1],"datatype":"FP32","data":[1]}]}', b'{"inputs":[]} trailing',
 ])
 def test_malformed_bodies_are_400_and_keep_the_connection(server, body):
@@ -106,7 +115,8 @@ def test_malformed_bodies_are_400_and_keep_the_connection(server, body):
 @pytest.mark.parametrize("depth", [200, 100000, 1000000])
 def test_deep_nesting_is_400(server, depth):
     is_error(server.infer("identity", "[" * depth), 400)
-    is_error(server.infer("identity", '{"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32","data":' + "[" * depth + "]" * depth + "}]}"), 400)
+    is_error(server.infer("identity", '{"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32","data":' + "[" * depth
+                          + "]" * depth + "}]}"), 400)
 
 
 def test_engine_failure_while_running_is_500_and_harms_no_other_client(server):

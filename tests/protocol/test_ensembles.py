@@ -114,7 +114,8 @@ def test_metadata_config_and_index_describe_it(kind, client):
     assert config["platform"] == "ensemble" and config["max_batch_size"] == 8
     steps = config["ensemble_scheduling"]["step"]
     assert [each["model_name"] for each in steps] == ["double", "triple"]
-    assert steps[0]["input_map"] == {"x": "x"} and steps[0]["output_map"] == {"y": "mid"} and int(steps[0]["model_version"]) == -1
+    assert (steps[0]["input_map"] == {"x": "x"} and steps[0]["output_map"] == {"y": "mid"}
+            and int(steps[0]["model_version"]) == -1)
     index = client.get_model_repository_index(**as_json)
     index = index if kind is http else index["models"]
     assert {each["name"]: each["state"] for each in index}["chain"] == "READY"
@@ -153,14 +154,16 @@ def test_statistics_and_metrics_count_it_and_its_steps(server):
     before = stats()
     for _ in range(3):
         body = {"inputs": [{"name": "x", "shape": [2, 4], "datatype": "FP32", "data": ROWS.flatten().tolist()}]}
-        assert server.post("/v2/models/chain/infer", json.dumps(body)).json()["outputs"][0]["data"] == (ROWS * 6).flatten().tolist()
+        assert server.post("/v2/models/chain/infer",
+                           json.dumps(body)).json()["outputs"][0]["data"] == (ROWS * 6).flatten().tolist()
     after = stats()
     for name in ("chain", "double", "triple"):
         assert after[name]["inference_stats"]["success"]["count"] == before[name]["inference_stats"]["success"]["count"] + 3, name
         assert after[name]["inference_count"] == before[name]["inference_count"] + 6, name
     own, steps = after["chain"]["inference_stats"], [after[name]["inference_stats"] for name in ("double", "triple")]
     assert own["compute_infer"]["ns"] > 0 and own["queue"]["count"] == own["success"]["count"]
-    assert sum(each["batch_size"] * each["compute_infer"]["count"] for each in after["chain"]["batch_stats"]) == after["chain"]["inference_count"]
+    assert sum(each["batch_size"] * each["compute_infer"]["count"]
+               for each in after["chain"]["batch_stats"]) == after["chain"]["inference_count"]
     assert all(each["success"]["count"] >= 3 for each in steps)
     text = server.get("/metrics").body.decode()
     assert f'nv_inference_request_success{{model="chain",version="1"}} {own["success"]["count"]}\n' in text
@@ -184,7 +187,8 @@ def test_tensors_in_shared_memory(kind, client):
 def test_is_ready_only_while_its_models_are(kind, client, server):
     client.unload_model("triple")
     try:
-        assert not client.is_model_ready("chain") and not client.is_model_ready("fork") and client.is_model_ready("labelled")
+        assert (not client.is_model_ready("chain") and not client.is_model_ready("fork")
+                and client.is_model_ready("labelled"))
         assert client.is_server_ready(), "it was unloaded on request, and with it what needs it, as in Triton"
         index = {each["name"]: each for each in server.post("/v2/repository/index").json()}
         assert index["chain"]["state"] == "UNAVAILABLE" and "model 'triple'" in index["chain"]["reason"]
@@ -206,22 +210,27 @@ def test_loads_and_unloads_bring_and_take_its_models(kind, tmp_path):
         with kind.InferenceServerClient(address(kind, running)) as client:
             assert client.is_server_ready() and client.is_model_ready("double")
             client.unload_model("chain", unload_dependents=True)
-            assert not client.is_model_ready("chain") and not client.is_model_ready("double") and not client.is_model_ready("triple")
+            assert (not client.is_model_ready("chain") and not client.is_model_ready("double")
+                    and not client.is_model_ready("triple"))
             client.load_model("chain")
             assert np.array_equal(client.infer("chain", [tensor(kind, ROWS)]).as_numpy("y"), ROWS * 6)
             client.unload_model("chain")
             assert client.is_model_ready("double")
             with pytest.raises(InferenceServerException, match="takes tensor 'lost'"):
-                client.load_model("chain", config=json.dumps({"platform": "ensemble", "max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [4]}],
+                client.load_model("chain",
+                                  config=json.dumps({"platform": "ensemble", "max_batch_size": 8,
+                                                     "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [4]}],
                     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [4]}],
-                    "ensemble_scheduling": {"step": [{"model_name": "double", "model_version": -1, "input_map": {"x": "lost"}, "output_map": {"y": "y"}}]}}))
+                    "ensemble_scheduling": {"step": [{"model_name": "double", "model_version": -1,
+                                                      "input_map": {"x": "lost"}, "output_map": {"y": "y"}}]}}))
 
 
 @pytest.mark.parametrize("steps, text", [
     ([step("double", {"x": "x"}, {"y": "mid"}), step("nowhere", {"x": "mid"}, {"y": "y"})], "step 1 (model 'nowhere')"),
     ([step("double", {"q": "x"}, {"y": "y"})], "'x' is missing in the input_map"),
     ([step("double", {"x": "x"}, {"y": "y", "q": "unused"})], "tensor 'unused'"),
-    ([step("double", {"x": "b"}, {"y": "a"}), step("double", {"x": "a"}, {"y": "b"}), step("double", {"x": "x"}, {"y": "y"})],
+    ([step("double", {"x": "b"}, {"y": "a"}), step("double", {"x": "a"}, {"y": "b"}),
+      step("double", {"x": "x"}, {"y": "y"})],
      "step 0 (model 'double')"),
     ([step("wide", {"x": "x"}, {"y": "y"})], "tensor 'x' is FP32 [-1,4]"),
     ([step("double", {"x": "x"}, {"y": "y"}, version=7)], "version 7"),
@@ -263,8 +272,10 @@ def test_perf_analyzer_knows_its_steps(server, protocol, tmp_path):
     if not PERF.exists():
         pytest.fail(f"{PERF} is missing; ./dev setup installs it")
     done = subprocess.run(
-        [PERF, "-m", "fork", "-u", f"127.0.0.1:{server.ports[protocol]}", "-i", protocol, "--concurrency-range", "2", "--measurement-mode", "count_windows",
-         "--measurement-request-count", "100", "-s", "999", "-r", "4", "-f", tmp_path / "report.csv"], capture_output=True, text=True, timeout=300)
+        [PERF, "-m", "fork", "-u", f"127.0.0.1:{server.ports[protocol]}", "-i", protocol, "--concurrency-range", "2",
+         "--measurement-mode", "count_windows",
+         "--measurement-request-count", "100", "-s", "999", "-r", "4", "-f", tmp_path / "report.csv"],
+         capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Composing models" in done.stdout and "double" in done.stdout and "triple" in done.stdout, done.stdout
     assert float(list(csv.DictReader((tmp_path / "report.csv").open()))[0]["Inferences/Second"]) > 0

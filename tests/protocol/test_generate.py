@@ -42,24 +42,29 @@ def kind(request):
 
 
 def test_members_are_inputs_and_outputs(server, kind):
-    request = {"INPUT0": list(range(16)), "parameters": {"INPUT1": [1] * 16, "temperature": 0.5}, "id": "42", "stream": False}
+    request = {"INPUT0": list(range(16)), "parameters": {"INPUT1": [1] * 16, "temperature": 0.5}, "id": "42",
+               "stream": False}
     assert answered(post(server, kind, "simple", request), kind) == {
-        "model_name": "simple", "model_version": "1", "id": "42", "OUTPUT0": [i + 1 for i in range(16)], "OUTPUT1": [i - 1 for i in range(16)]}
+        "model_name": "simple", "model_version": "1", "id": "42", "OUTPUT0": [i + 1 for i in range(16)],
+        "OUTPUT1": [i - 1 for i in range(16)]}
 
 
 def test_without_an_id_the_answer_has_none(server, kind):
     for request in ({"x": ROW}, {"x": ROW, "id": ""}):
-        assert answered(post(server, kind, "identity", request), kind) == {"model_name": "identity", "model_version": "1", "y": ROW}
+        assert answered(post(server, kind, "identity", request), kind) == {"model_name": "identity",
+                                                                           "model_version": "1", "y": ROW}
 
 
 def test_a_text_is_a_value(server, kind):
     for request in ({"x": "ü\nb"}, {"x": ["ü\nb"]}):
-        assert answered(post(server, kind, "text", request), kind) == {"model_name": "text", "model_version": "1", "y": "ü\nb"}
+        assert answered(post(server, kind, "text", request), kind) == {"model_name": "text", "model_version": "1",
+                                                                       "y": "ü\nb"}
 
 
 @pytest.mark.parametrize("datatype", ["INT8", "INT64", "UINT64", "FP64", "BOOL", "BYTES"])
 def test_types_come_from_the_model(server, datatype):
-    values = {"BOOL": [True, False], "BYTES": ["ü", ""], "FP64": [0.1, -0.0], "UINT64": [2**64 - 1, 0]}.get(datatype, [-128, 127])
+    values = {"BOOL": [True, False], "BYTES": ["ü", ""], "FP64": [0.1, -0.0],
+              "UINT64": [2**64 - 1, 0]}.get(datatype, [-128, 127])
     assert answered(post(server, "generate", f"identity_{datatype.lower()}", {"x": values}))["y"] == values
     assert answered(post(server, "generate", f"identity_{datatype.lower()}", {"x": values[0]}))["y"] == values[0]
 
@@ -69,24 +74,28 @@ def test_shapes_come_from_the_model_and_the_nesting(server):
         flat = np.ravel(values).tolist()
         assert answered(post(server, "generate", "identity", {"x": values}))["y"] == flat
     assert answered(post(server, "generate", "fixed", {"x": [1, 2, 3, 4, 5, 6]}))["y"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert answered(post(server, "generate", "fixed", {"x": [[1, 2, 3], [4, 5, 6]]}))["y"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert answered(post(server, "generate", "fixed",
+                         {"x": [[1, 2, 3], [4, 5, 6]]}))["y"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert answered(post(server, "generate", "vector", {"x": 7}))["y"] == 7.0
     refused(post(server, "generate", "fixed", {"x": [[1, 2], [3, 4], [5, 6]]}), mention="[3,2]")
 
 
 def test_versions_are_in_the_path(server, kind):
     assert answered(post(server, kind, "versions", {"x": [1.0] * 4}), kind)["y"] == [10.0] * 4
-    assert answered(post(server, kind, "versions", {"x": [1.0] * 4}, version=2), kind) == {"model_name": "versions", "model_version": "2", "y": [2.0] * 4}
+    assert answered(post(server, kind, "versions", {"x": [1.0] * 4}, version=2),
+                    kind) == {"model_name": "versions", "model_version": "2", "y": [2.0] * 4}
     refused(post(server, kind, "versions", {"x": [1.0] * 4}, version=7), 404)
     refused(post(server, kind, "unknown", {"x": 1}), 404, "unknown")
     refused(server.get(f"/v2/models/versions/{kind}"), 405)
 
 
 @pytest.mark.parametrize("body,mention", [
-    ("", "JSON"), ("{", "JSON"), ("[]", "object"), ({}, "x"), ({"z": 1}, "x"), ({"x": ROW[1:]}, "'x'"), ({"x": [ROW, ROW[1:]]}, "differ in length"),
-    ({"x": "a"}, "'x'"), ({"x": [ROW] * 9}, "8"), ('{"x":[1],"x":[1]}', "'x'"), ({"x": ROW, "id": 7}, "'id'"), ({"x": ROW, "parameters": []}, "'parameters'"),
-    ({"x": ROW, "other": [1]}, "'other'"), ({"x": ROW, "timeout": "soon"}, "'timeout'"), ({"x": ROW, "parameters": {"priority": -1}}, "'priority'"),
-    ('{"x":[NaN]}', "JSON")])
+    ("", "JSON"), ("{", "JSON"), ("[]", "object"), ({}, "x"), ({"z": 1}, "x"), ({"x": ROW[1:]}, "'x'"),
+    ({"x": [ROW, ROW[1:]]}, "differ in length"),
+    ({"x": "a"}, "'x'"), ({"x": [ROW] * 9}, "8"), ('{"x":[1],"x":[1]}', "'x'"), ({"x": ROW, "id": 7}, "'id'"),
+    ({"x": ROW, "parameters": []}, "'parameters'"),
+    ({"x": ROW, "other": [1]}, "'other'"), ({"x": ROW, "timeout": "soon"}, "'timeout'"),
+    ({"x": ROW, "parameters": {"priority": -1}}, "'priority'"), ('{"x":[NaN]}', "JSON")])
 def test_bad_requests_are_refused_with_the_reason(server, kind, body, mention):
     refused(post(server, kind, "identity", body), mention=mention)
 
@@ -121,7 +130,8 @@ def test_it_is_an_inference_like_any_other(server, kind):
         return server.get("/v2/models/fixed/stats").json()["model_stats"][0]["inference_stats"]["success"]["count"]
     before = count()
     answer = post(server, kind, "fixed", gzip.compress(json.dumps({"x": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}).encode()),
-                  headers={"Content-Encoding": "gzip", "Accept-Encoding": "gzip", "Inference-Header-Content-Length": "7"})
+                  headers={"Content-Encoding": "gzip", "Accept-Encoding": "gzip",
+                           "Inference-Header-Content-Length": "7"})
     assert answer.status == 200 and answer.headers["content-encoding"] == "gzip"
     text = gzip.decompress(answer.body).removeprefix(b"data: ")
     assert json.loads(text)["y"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -130,7 +140,8 @@ def test_it_is_an_inference_like_any_other(server, kind):
 
 def test_large_requests_are_converted_off_the_connections_thread(server, kind):
     values = np.arange(8 * 20000, dtype=np.float32).reshape(8, -1).tolist()
-    assert answered(post(server, kind, "identity_fp32", {"x": values, "binary_data_output": True}), kind)["y"] == np.ravel(values).tolist()
+    assert answered(post(server, kind, "identity_fp32", {"x": values, "binary_data_output": True}),
+                    kind)["y"] == np.ravel(values).tolist()
 
 
 def test_bodies_keys_and_the_access_log_are_those_of_inference(repository, tmp_path, kind):
@@ -143,7 +154,8 @@ def test_bodies_keys_and_the_access_log_are_those_of_inference(repository, tmp_p
         request = {"x": ROW, "id": "named-1"}
         refused(post(server, kind, "identity", request), 401)
         refused(post(server, kind, "identity", request, headers=bearer("key-of-control-93b2")), 403)
-        assert answered(post(server, kind, "identity", request, headers=bearer("key-of-inference-7d1f")), kind)["id"] == "named-1"
+        assert answered(post(server, kind, "identity", request, headers=bearer("key-of-inference-7d1f")),
+                        kind)["id"] == "named-1"
         refused(post(server, kind, "identity", {"x": [ROW] * 200}, headers=bearer("key-of-inference-7d1f")), 413)
         wait_until(lambda: "named-1" in log.read_text())
         lines = [line for line in log.read_text().splitlines() if "named-1" in line]

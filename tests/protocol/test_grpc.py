@@ -1,4 +1,5 @@
-"""gRPC: every method of the service with stock clients, health and reflection, limits, streams, compression, shared memory."""
+"""gRPC: every method of the service with stock clients, health and reflection, limits, streams, compression, shared
+memory."""
 
 # ctest: timeout 300
 import asyncio
@@ -42,7 +43,8 @@ def client(address):
 
 @pytest.fixture(scope="module")
 def channel(address):
-    with grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]) as open_channel:
+    with grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", -1),
+                                                 ("grpc.max_send_message_length", -1)]) as open_channel:
         yield open_channel
 
 
@@ -83,7 +85,8 @@ def test_health_and_metadata(client, server):
     assert [(t["name"], t["datatype"], [int(d) for d in t["shape"]]) for t in model["inputs"]] == \
         [(t["name"], t["datatype"], t["shape"]) for t in over_http["inputs"]]
     config = client.get_model_config("classes").config
-    assert config.max_batch_size == 8 and config.output[0].label_filename == "labels.txt" and list(config.input[0].dims) == [4]
+    assert (config.max_batch_size == 8 and config.output[0].label_filename == "labels.txt"
+            and list(config.input[0].dims) == [4])
 
 
 def test_unknown_models_and_versions_are_not_found(stub):
@@ -92,7 +95,9 @@ def test_unknown_models_and_versions_are_not_found(stub):
                  lambda: stub.ModelStatistics(pb.ModelStatisticsRequest(name="nope")),
                  lambda: stub.ModelInfer(request("nope", ROWS, "FP32"))):
         refused(call, Code.NOT_FOUND)
-    assert "Request for unknown model: 'nope' is not found" in refused(lambda: stub.ModelInfer(request("nope", ROWS, "FP32")), Code.NOT_FOUND)
+    assert "Request for unknown model: 'nope' is not found" in refused(lambda: stub.ModelInfer(request("nope", ROWS,
+                                                                                                       "FP32")),
+                                                                       Code.NOT_FOUND)
     refused(lambda: stub.ModelMetadata(pb.ModelMetadataRequest(name="identity", version="one")), Code.INVALID_ARGUMENT)
 
 
@@ -101,7 +106,8 @@ def test_unknown_methods_are_unimplemented(channel):
         assert "no method" in refused(lambda: channel.unary_unary(path)(b""), Code.UNIMPLEMENTED)
 
 
-SIZES = {"BOOL": 1, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "FP16": 2, "FP32": 4, "FP64": 8, "BF16": 2}
+SIZES = {"BOOL": 1, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8,
+         "FP16": 2, "FP32": 4, "FP64": 8, "BF16": 2}
 
 
 @pytest.mark.parametrize("datatype", sorted(models.ELEMENT))
@@ -128,15 +134,19 @@ def test_typed_contents(stub):
     made.raw_input_contents.append(b"\1\1")
     assert "both typed contents and raw" in refused(lambda: stub.ModelInfer(made), Code.INVALID_ARGUMENT)
     long = pb.ModelInferRequest(model_name="identity_fp32")
-    long.inputs.add(name="x", datatype="FP32", shape=[1, 100_000], contents=pb.InferTensorContents(fp32_contents=range(100_000)))
-    assert numpy.array_equal(numpy.frombuffer(stub.ModelInfer(long).raw_output_contents[0], numpy.float32), numpy.arange(100_000))
+    long.inputs.add(name="x", datatype="FP32", shape=[1, 100_000],
+                    contents=pb.InferTensorContents(fp32_contents=range(100_000)))
+    assert numpy.array_equal(numpy.frombuffer(stub.ModelInfer(long).raw_output_contents[0], numpy.float32),
+                             numpy.arange(100_000))
 
 
 def test_wrong_requests_are_invalid_arguments(stub):
     good = request("identity", ROWS, "FP32")
-    changes = [lambda r: r.raw_input_contents.append(b""), lambda r: r.raw_input_contents.pop(), lambda r: r.inputs[0].shape.append(1),
+    changes = [lambda r: r.raw_input_contents.append(b""), lambda r: r.raw_input_contents.pop(),
+               lambda r: r.inputs[0].shape.append(1),
                lambda r: setattr(r.inputs[0], "datatype", "FLOAT"), lambda r: setattr(r.inputs[0], "name", "other"),
-               lambda r: setattr(r, "model_version", "x"), lambda r: r.outputs.add(name="nope"), lambda r: setattr(r, "model_name", ""),
+               lambda r: setattr(r, "model_version", "x"), lambda r: r.outputs.add(name="nope"),
+               lambda r: setattr(r, "model_name", ""),
                lambda r: r.inputs[0].shape.__setitem__(0, -1), lambda r: r.inputs[0].shape.__setitem__(0, 1 << 62)]
     for change in changes:
         wrong = pb.ModelInferRequest()
@@ -151,7 +161,8 @@ def test_bytes_that_are_no_message_are_invalid_arguments_and_no_lines_of_the_log
         for bad in (b"\xff", b"\x0a\xff\xff\xff\xff\x0f", b"\x1f\x8b\x08", b"\x78\x9cxx"):
             refused(lambda: channel.unary_unary(f"/inference.GRPCInferenceService/{path}")(bad), Code.INVALID_ARGUMENT)
         not_utf8 = b"\x0a\x01\xff"  # the model's name, or the repository's
-        refused(lambda: channel.unary_unary(f"/inference.GRPCInferenceService/{path}")(not_utf8), Code.INVALID_ARGUMENT, Code.NOT_FOUND)
+        refused(lambda: channel.unary_unary(f"/inference.GRPCInferenceService/{path}")(not_utf8), Code.INVALID_ARGUMENT,
+                Code.NOT_FOUND)
     assert "protobuf" not in server.read_log()
 
 
@@ -186,10 +197,12 @@ def memory_of(server):
 
 def test_a_compressed_message_that_grows_beyond_the_limit_is_refused_before_it_is_unpacked(repository):
     with Server(repository, "--http-max-input-size", 4_000_000) as server:
-        with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}", options=[("grpc.max_send_message_length", -1)]) as channel:
+        with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}",
+                                   options=[("grpc.max_send_message_length", -1)]) as channel:
             call = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
             before = memory_of(server)
-            details = refused(lambda: call(b"\0" * 300_000_000, compression=grpc.Compression.Gzip, timeout=60), Code.RESOURCE_EXHAUSTED)
+            details = refused(lambda: call(b"\0" * 300_000_000, compression=grpc.Compression.Gzip, timeout=60),
+                              Code.RESOURCE_EXHAUSTED)
             assert "4000000" in details and memory_of(server) - before < 100
         assert server.get("/v2/health/ready").status == 200
 
@@ -197,23 +210,27 @@ def test_a_compressed_message_that_grows_beyond_the_limit_is_refused_before_it_i
 @pytest.mark.parametrize("level", ["low", "high"])
 def test_compressed_answers(repository, level):
     with Server(repository, "--grpc-infer-response-compression-level", level) as server:
-        with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}", options=[("grpc.max_receive_message_length", -1)]) as channel:
+        with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}",
+                                   options=[("grpc.max_receive_message_length", -1)]) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
             for size in (2, 3_000, 1_000_000):
                 rows = numpy.zeros((1, size), numpy.float32)
                 assert stub.ModelInfer(request("identity_fp32", rows, "FP32")).raw_output_contents[0] == rows.tobytes()
                 packed = stub.ModelInfer(request("identity_fp32", rows, "FP32"), compression=grpc.Compression.Gzip)
                 assert packed.raw_output_contents[0] == rows.tobytes()
-            made = [request("identity_fp32", numpy.full((1, 50_000), i, numpy.float32), "FP32", id=str(i)) for i in range(5)]
+            made = [request("identity_fp32", numpy.full((1, 50_000), i, numpy.float32), "FP32", id=str(i))
+                    for i in range(5)]
             assert [a.infer_response.id for a in stub.ModelStreamInfer(iter(made))] == [str(i) for i in range(5)]
 
 
 def test_statistics_count_the_requests(client, stub):
     before = client.get_inference_statistics("identity").model_stats[0]
     stub.ModelInfer(request("identity", ROWS, "FP32"))
-    wait_until(lambda: client.get_inference_statistics("identity").model_stats[0].inference_stats.success.count == before.inference_stats.success.count + 1)
+    wait_until(lambda: client.get_inference_statistics("identity").model_stats[0].inference_stats.success.count
+               == before.inference_stats.success.count + 1)
     after = client.get_inference_statistics("identity").model_stats[0]
-    assert after.inference_count == before.inference_count + 4 and after.version == "1" and after.batch_stats[-1].batch_size >= 1
+    assert (after.inference_count == before.inference_count + 4 and after.version == "1"
+            and after.batch_stats[-1].batch_size >= 1)
     assert after.inference_stats.HasField("cache_hit") and after.inference_stats.HasField("cache_miss")
     assert {m.name for m in client.get_inference_statistics().model_stats} >= {"identity", "simple"}
 
@@ -225,11 +242,13 @@ def infer_input(array, datatype="FP32"):
 
 
 def test_tritonclient_infers_and_infers_asynchronously(client):
-    result = client.infer("identity", [infer_input(ROWS)], request_id="7", outputs=[client_library.InferRequestedOutput("y")])
+    result = client.infer("identity", [infer_input(ROWS)], request_id="7",
+                          outputs=[client_library.InferRequestedOutput("y")])
     assert numpy.array_equal(result.as_numpy("y"), ROWS) and result.get_response().id == "7"
     answers = queue.Queue()
     for i in range(50):
-        client.async_infer("identity", [infer_input(ROWS + i)], lambda result, error, i=i: answers.put((i, result, error)))
+        client.async_infer("identity", [infer_input(ROWS + i)], lambda result, error,
+                           i=i: answers.put((i, result, error)))
     for _ in range(50):
         i, result, error = answers.get(timeout=60)
         assert error is None and numpy.array_equal(result.as_numpy("y"), ROWS + i)
@@ -259,7 +278,9 @@ def test_a_stream_answers_in_order_and_survives_wrong_requests(stub):
     def requests():
         for i in range(300):
             model = "nope" if i % 10 == 3 else "identity"
-            yield request(model, ROWS + i, "FP32", id=str(i)) if i % 10 != 5 else pb.ModelInferRequest(model_name="identity", id=str(i), inputs=[pb.ModelInferRequest.InferInputTensor(name="x")])
+            yield request(model, ROWS + i, "FP32",
+                          id=str(i)) if i % 10 != 5 else pb.ModelInferRequest(model_name="identity", id=str(i),
+                                                                              inputs=[pb.ModelInferRequest.InferInputTensor(name="x")])
     answers = list(stub.ModelStreamInfer(requests(), timeout=60))
     assert [answer.infer_response.id for answer in answers] == [str(i) for i in range(300)]
     for i, answer in enumerate(answers):
@@ -275,7 +296,8 @@ def test_tritonclient_streams(client):
         client.async_stream_infer("identity", [infer_input(ROWS + i)], request_id=str(i))
     for i in range(20):
         result, error = answers.get(timeout=60)
-        assert error is None and result.get_response().id == str(i) and numpy.array_equal(result.as_numpy("y"), ROWS + i)
+        assert error is None and result.get_response().id == str(i) and numpy.array_equal(result.as_numpy("y"),
+                                                                                          ROWS + i)
     client.stop_stream()
 
 
@@ -288,7 +310,8 @@ def test_index_and_log_settings(client, stub, server):
     client.update_log_settings({"log_info": True})
     with pytest.raises(InferenceServerException, match="log_file"):
         client.update_log_settings({"log_file": "/tmp/x"})
-    details = refused(lambda: stub.RepositoryModelLoad(pb.RepositoryModelLoadRequest(model_name="identity")), Code.UNAVAILABLE)
+    details = refused(lambda: stub.RepositoryModelLoad(pb.RepositoryModelLoadRequest(model_name="identity")),
+                      Code.UNAVAILABLE)
     assert "explicit" in details
 
 
@@ -343,8 +366,10 @@ def test_system_shared_memory(client):
 def test_cuda_shared_memory_answers_without_a_gpu(client, stub):
     assert len(client.get_cuda_shared_memory_status().regions) == 0
     client.unregister_cuda_shared_memory()
-    assert "64 bytes" in refused(lambda: stub.CudaSharedMemoryRegister(pb.CudaSharedMemoryRegisterRequest(name="r", raw_handle=b"short", byte_size=4)), Code.INVALID_ARGUMENT)
-    refused(lambda: stub.CudaSharedMemoryRegister(pb.CudaSharedMemoryRegisterRequest(name="r", raw_handle=b"x" * 64, byte_size=4)),
+    assert "64 bytes" in refused(lambda: stub.CudaSharedMemoryRegister(pb.CudaSharedMemoryRegisterRequest(name="r",
+                                                                                                          raw_handle=b"short", byte_size=4)), Code.INVALID_ARGUMENT)
+    refused(lambda: stub.CudaSharedMemoryRegister(pb.CudaSharedMemoryRegisterRequest(name="r", raw_handle=b"x" * 64,
+                                                                                     byte_size=4)),
             Code.UNIMPLEMENTED, Code.INVALID_ARGUMENT, Code.UNAVAILABLE)
 
 
@@ -358,7 +383,8 @@ def test_shared_memory_that_is_not_allowed(repository):
             parameters["shared_memory_region"].string_param = "r"
             parameters["shared_memory_byte_size"].int64_param = 8
             assert "allow-client-shm" in refused(lambda: stub.ModelInfer(made), Code.UNIMPLEMENTED)
-            assert not [name for name in stub.ServerMetadata(pb.ServerMetadataRequest()).extensions if "shared_memory" in name]
+            assert not [name for name in stub.ServerMetadata(pb.ServerMetadataRequest()).extensions
+                        if "shared_memory" in name]
 
 
 def test_health_service_and_its_watch(channel):
@@ -377,8 +403,10 @@ def field(number, payload):
 @pytest.mark.parametrize("version", ["v1", "v1alpha"])
 def test_reflection(channel, version):
     ask = channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
-    answers = list(ask(iter([field(7, b"*"), field(4, b"inference.GRPCInferenceService.ModelInfer"), field(3, b"model_config.proto"), field(4, b"no.such.Thing")])))
-    assert b"inference.GRPCInferenceService" in answers[0] and b"grpc.health.v1.Health" in answers[0] and version.encode() in answers[0]
+    answers = list(ask(iter([field(7, b"*"), field(4, b"inference.GRPCInferenceService.ModelInfer"),
+                             field(3, b"model_config.proto"), field(4, b"no.such.Thing")])))
+    assert (b"inference.GRPCInferenceService" in answers[0] and b"grpc.health.v1.Health" in answers[0]
+            and version.encode() in answers[0])
     assert b"ModelInferRequest" in answers[1] and b"model_config.proto" in answers[1]
     assert b"ModelConfig" in answers[2]
     assert b"not found: no.such.Thing" in answers[3]
@@ -422,13 +450,16 @@ def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(
         assert time.monotonic() - begin < 0.9
         assert len(re.findall(r"[\d.]+ ms", details)) == 3
         assert running.result(timeout=30).raw_output_contents[0] == ROWS.tobytes()
-        assert 'ridge_inference_request_rejected{model="slow",version="1",reason="PREDICTED_LATE"} 1\n' in server.metrics()
+        assert ('ridge_inference_request_rejected{model="slow",version="1",reason="PREDICTED_LATE"} 1\n'
+                in server.metrics())
 
 
 def test_a_client_that_retries_waits_as_long_as_the_queue_is_full(tmp_path):
-    models.fake(tmp_path / "slow", "dynamic_batching { default_queue_policy { max_queue_size: 1 } }\n" + WITHOUT_WARM_UP, latency_ms=1000)
+    models.fake(tmp_path / "slow",
+                "dynamic_batching { default_queue_policy { max_queue_size: 1 } }\n" + WITHOUT_WARM_UP, latency_ms=1000)
     retries = {"methodConfig": [{"name": [{}], "retryPolicy": {
-        "maxAttempts": 5, "initialBackoff": "0.01s", "maxBackoff": "0.01s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}
+        "maxAttempts": 5, "initialBackoff": "0.01s", "maxBackoff": "0.01s", "backoffMultiplier": 1,
+        "retryableStatusCodes": ["UNAVAILABLE"]}}]}
     with Server(tmp_path) as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel, grpc.insecure_channel(
             f"127.0.0.1:{server.ports['grpc']}", options=[("grpc.service_config", json.dumps(retries))]) as patient:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
@@ -443,14 +474,16 @@ def test_a_client_that_retries_waits_as_long_as_the_queue_is_full(tmp_path):
             stub.ModelInfer(asked)
         assert full.value.code() == Code.UNAVAILABLE
         assert 0 < int(dict(full.value.trailing_metadata())["grpc-retry-pushback-ms"]) <= 1000
-        assert service_pb2_grpc.GRPCInferenceServiceStub(patient).ModelInfer(asked).raw_output_contents[0] == ROWS.tobytes()
+        assert (service_pb2_grpc.GRPCInferenceServiceStub(patient).ModelInfer(asked).raw_output_contents[0]
+                == ROWS.tobytes())
         for answer in accepted:
             assert answer.result(timeout=30).raw_output_contents[0] == ROWS.tobytes()
 
 
 def test_statistics_count_the_answers_of_the_response_cache(tmp_path):
     models.fake(tmp_path / "m", "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP)
-    with Server(tmp_path, "--response-cache-bytes=1000000") as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:
+    with Server(tmp_path,
+                "--response-cache-bytes=1000000") as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         for _ in range(3):
             assert stub.ModelInfer(request("m", ROWS, "FP32")).raw_output_contents[0] == ROWS.tobytes()
@@ -460,7 +493,8 @@ def test_statistics_count_the_answers_of_the_response_cache(tmp_path):
 
 
 def test_a_taken_port_is_an_error_that_names_it(repository, server):
-    done = subprocess.run([RIDGE, "serve", repository, "--http-port", "0", "--metrics-port", "0", "--grpc-port", str(server.ports["grpc"])],
+    done = subprocess.run([RIDGE, "serve", repository, "--http-port", "0", "--metrics-port", "0", "--grpc-port",
+                           str(server.ports["grpc"])],
                           capture_output=True, text=True, timeout=60)
     text = " ".join(done.stderr.split())
     assert done.returncode == 3 and str(server.ports["grpc"]) in text and "another program uses the port" in text
@@ -500,16 +534,18 @@ def test_half_a_request_does_not_delay_the_end(repository):
 
 
 def test_no_call_is_lost_at_the_end(repository):
-    """Of many calls under way at SIGTERM each is answered, or refused before it was taken."""
+    """Each of many calls under way at SIGTERM is answered, or refused before it was taken."""
     with Server(repository) as server:
         answers, codes = [], set()
 
         def ask(_):
-            with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}", options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+            with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}",
+                                       options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
                 stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
                 while True:
                     try:
-                        answers.append(stub.ModelInfer(request("identity", ROWS, "FP32"), timeout=30).raw_output_contents[0] == ROWS.tobytes())
+                        answers.append(stub.ModelInfer(request("identity", ROWS, "FP32"),
+                                                       timeout=30).raw_output_contents[0] == ROWS.tobytes())
                     except grpc.RpcError as error:
                         return codes.add((error.code(), error.details()))
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
@@ -524,14 +560,16 @@ def test_no_call_is_lost_at_the_end(repository):
 PERF = DEPS / "perf_analyzer" / "perf_analyzer"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--streaming"], ["--streaming", "--shared-memory", "system"], ["--shared-memory", "system"],
+@pytest.mark.parametrize("arguments", [[], ["--streaming"], ["--streaming", "--shared-memory", "system"],
+                                       ["--shared-memory", "system"],
                                        ["--grpc-compression-algorithm", "gzip"], ["--async"]])
 def test_perf_analyzer(server, tmp_path, arguments):
     if not PERF.exists():
         pytest.fail(f"{PERF} is missing; ./dev setup installs it")
     report = tmp_path / "report.csv"
     run = subprocess.run(
-        [PERF, "-m", "identity", "-u", f"127.0.0.1:{server.ports['grpc']}", "-i", "grpc", "-b", "1", "--concurrency-range", "2", "--measurement-mode",
+        [PERF, "-m", "identity", "-u", f"127.0.0.1:{server.ports['grpc']}", "-i", "grpc", "-b", "1",
+         "--concurrency-range", "2", "--measurement-mode",
          "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "10", "-f", report, *arguments],
         capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -23,7 +23,8 @@ def threads_by_cores(server):
     """{cores that they may use: number of threads}."""
     counts = {}
     for task in pathlib.Path(f"/proc/{server.process.pid}/task").iterdir():
-        cores = next(line for line in (task / "status").read_text().splitlines() if line.startswith("Cpus_allowed_list")).split()[1]
+        cores = next(line for line in (task / "status").read_text().splitlines()
+                     if line.startswith("Cpus_allowed_list")).split()[1]
         counts[cores] = counts.get(cores, 0) + 1
     return counts
 
@@ -31,9 +32,11 @@ def threads_by_cores(server):
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
 def test_worker_and_engine_threads_of_an_instance_run_on_its_cores(tmp_path):
     repository_with(tmp_path, GROUP.format("low") + GROUP.format("high") + THREADS.format(3))
-    with Server(tmp_path, f"--host-policy=low,cpu-cores={CORES[0]}", f"--host-policy=high,cpu-cores={CORES[-1]}") as server:
+    with Server(tmp_path, f"--host-policy=low,cpu-cores={CORES[0]}",
+                f"--host-policy=high,cpu-cores={CORES[-1]}") as server:
         assert server.infer("m", {"inputs": [fp32("x", [1, 64], [1.0] * 64)]}).status == 200
-        wait_until(lambda: [threads_by_cores(server).get(str(CORES[at])) for at in (0, -1)] == [3, 3])  # each binds itself as it starts
+        # Each binds itself as it starts
+        wait_until(lambda: [threads_by_cores(server).get(str(CORES[at])) for at in (0, -1)] == [3, 3])
         assert sum(threads_by_cores(server).values()) > 6, "the others are free"
 
 
@@ -58,6 +61,7 @@ def test_a_model_of_openvino_is_refused_with_what_helps(tmp_path):
 
 def test_cores_that_the_server_may_not_use_are_refused_with_those_that_it_may(tmp_path):
     repository_with(tmp_path, "")
-    ran = subprocess.run([RIDGE, "serve", str(tmp_path), "--host-policy=low,cpu-cores=0-4094"], capture_output=True, text=True)
+    ran = subprocess.run([RIDGE, "serve", str(tmp_path), "--host-policy=low,cpu-cores=0-4094"], capture_output=True,
+                         text=True)
     said = " ".join(ran.stderr.split())
     assert ran.returncode == 2 and "may not use the cores" in said and said.endswith(str(CORES[-1])), said

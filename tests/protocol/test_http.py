@@ -49,7 +49,8 @@ def test_pipelined_requests_are_answered_in_order(server):
 def test_pipelined_requests_after_a_slow_and_a_wrong_one_are_answered_in_order(server):
     slow = json.dumps({"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [300]}]})
     with server.connect() as connection:
-        connection.send(message("POST", "/v2/models/steps/infer", slow) + message("POST", PATH, b"{broken") + message("POST", PATH, body(3))
+        connection.send(message("POST", "/v2/models/steps/infer", slow) + message("POST", PATH, b"{broken")
+                        + message("POST", PATH, body(3))
                         + message("GET", "/v2/health/live"))
         assert connection.read().json()["outputs"][0]["data"] == [300]
         assert connection.read().status == 400
@@ -60,7 +61,8 @@ def test_pipelined_requests_after_a_slow_and_a_wrong_one_are_answered_in_order(s
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
 def test_chunked_bodies_of_any_chunking(server, size):
     content = body(5)
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(content[i:i + size]), content[i:i + size]) for i in range(0, len(content), size))
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(content[i:i + size]), content[i:i + size])
+                      for i in range(0, len(content), size))
     with server.connect() as connection:
         for _ in range(2):
             connection.send(message("POST", PATH, chunks + b"0\r\n\r\n", {"Transfer-Encoding": "chunked"}))
@@ -71,7 +73,8 @@ def test_chunk_extensions_and_trailers(server):
     content = body(6)
     chunks = b"%x;name=value;other=\"q\"\r\n%s\r\n0;last\r\nX-Trailer: 1\r\nX-More: 2\r\n\r\n" % (len(content), content)
     with server.connect() as connection:
-        connection.send(message("POST", PATH, chunks, {"Transfer-Encoding": "chunked"}) + message("GET", "/v2/health/live"))
+        connection.send(message("POST", PATH, chunks, {"Transfer-Encoding": "chunked"})
+                        + message("GET", "/v2/health/live"))
         assert data(connection.read())[0] == 6.0
         assert connection.read().json() == {"live": True}
 
@@ -100,7 +103,8 @@ def test_expect_100_continue_is_answered_at_once(server):
 
 @pytest.mark.parametrize("lengths", [["abc"], ["-1"], ["5", "6"], ["99999999999999999999999"], ["1e3"], ["0x10"]])
 def test_bad_content_length_is_400_and_closes(server, lengths):
-    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\n" + "".join(f"Content-Length: {value}\r\n" for value in lengths) + "\r\n"
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\n" + "".join(f"Content-Length: {value}\r\n"
+                                                            for value in lengths) + "\r\n"
     with server.connect() as connection:
         connection.send(head)
         answer = connection.read()
@@ -128,14 +132,17 @@ def test_a_request_line_split_over_packets(server):
 
 def test_head_never_has_a_body_and_the_connection_stays_usable(server):
     with server.connect() as connection:
-        connection.send(message("HEAD", "/v2/health/live") + message("HEAD", "/v2/nothing") + message("GET", "/v2/health/live"))
+        connection.send(message("HEAD", "/v2/health/live") + message("HEAD", "/v2/nothing")
+                        + message("GET", "/v2/health/live"))
         assert connection.read(head=True).status in (200, 405)
         assert connection.read(head=True).status in (404, 405)
         assert connection.read().json() == {"live": True}
 
 
-@pytest.mark.parametrize("garbage", [b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n\r\n\r\n" * 10, b"A" * 100000,
-                                     b"GET / HTTP/1.1\r\nBad Header\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20000 + b"\r\n"])
+@pytest.mark.parametrize("garbage", [b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+                                     b"\r\n\r\n\r\n\r\n" * 10, b"A" * 100000,
+                                     b"GET / HTTP/1.1\r\nBad Header\r\n\r\n",
+                                     b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20000 + b"\r\n"])
 def test_garbage_harms_no_other_client(server, garbage):
     with server.connect() as connection:
         try:
@@ -192,7 +199,8 @@ def test_a_claimed_size_allocates_nothing(server):
     held = []
     for length in ["1000000000000"] * 5 + [str(60 << 20)] * 5:
         connection = server.connect()
-        connection.send(message("POST", PATH, b"", {"Content-Length": length, "Inference-Header-Content-Length": "100"}) + b"{")
+        connection.send(message("POST", PATH, b"", {"Content-Length": length, "Inference-Header-Content-Length": "100"})
+                        + b"{")
         held.append(connection)
     pages = int(open(f"/proc/{server.process.pid}/statm").read().split()[1])
     assert pages * 4096 < 600 << 20

@@ -11,12 +11,14 @@ import pytest
 from server import Server, fp32
 
 PATH = "/v2/models/identity/infer"
-INTEGER = {"INT8": (-128, 127), "INT16": (-2**15, 2**15 - 1), "INT32": (-2**31, 2**31 - 1), "INT64": (-2**63, 2**63 - 1),
+INTEGER = {"INT8": (-128, 127), "INT16": (-2**15, 2**15 - 1), "INT32": (-2**31, 2**31 - 1),
+           "INT64": (-2**63, 2**63 - 1),
            "UINT8": (0, 255), "UINT16": (0, 2**16 - 1), "UINT32": (0, 2**32 - 1), "UINT64": (0, 2**64 - 1)}
 
 
 def ask(server, datatype, shape, values, model=None):
-    return server.infer(model or f"identity_{datatype.lower()}", {"inputs": [{"name": "x", "shape": shape, "datatype": datatype, "data": values}]})
+    return server.infer(model or f"identity_{datatype.lower()}",
+                        {"inputs": [{"name": "x", "shape": shape, "datatype": datatype, "data": values}]})
 
 
 def values_of(answer):
@@ -37,13 +39,15 @@ def test_response_has_exactly_the_members_of_the_protocol(server):
         {"name": "INPUT1", "shape": [1, 16], "datatype": "INT32", "data": [1] * 16}]}).json()
     assert (answer["model_name"], answer["model_version"], answer["id"]) == ("simple", "1", "42")
     outputs = {output["name"]: output for output in answer["outputs"]}
-    assert outputs["OUTPUT0"] == {"name": "OUTPUT0", "datatype": "INT32", "shape": [1, 16], "data": [i + 1 for i in range(16)]}
+    assert outputs["OUTPUT0"] == {"name": "OUTPUT0", "datatype": "INT32", "shape": [1, 16],
+                                  "data": [i + 1 for i in range(16)]}
     assert outputs["OUTPUT1"]["data"] == [i - 1 for i in range(16)]
 
 
 def test_id_is_echoed_verbatim_and_absent_when_empty(server):
     for identity in ("a", "ünï\"\\\n\u0000😀", "x" * 5000):
-        assert server.infer("identity", {"id": identity, "inputs": [fp32("x", [1, 16], [0] * 16)]}).json()["id"] == identity
+        assert server.infer("identity",
+                            {"id": identity, "inputs": [fp32("x", [1, 16], [0] * 16)]}).json()["id"] == identity
     for request in ({"id": ""}, {}):
         assert "id" not in server.infer("identity", {**request, "inputs": [fp32("x", [1, 16], [0] * 16)]}).json()
 
@@ -99,7 +103,8 @@ def test_integers_are_exact_over_their_range(server, datatype):
 @pytest.mark.parametrize("value", ["too low", "too high", 1.5, "text", None, True, [[1]], {}, 1e30])
 def test_integers_out_of_range_or_of_another_kind_are_refused(server, datatype, value):
     low, high = INTEGER[datatype]
-    value = {"too low": low - 1, "too high": high + 1}.get(value, value) if isinstance(value, str) and value != "text" else value
+    value = {"too low": low - 1,
+             "too high": high + 1}.get(value, value) if isinstance(value, str) and value != "text" else value
     if value == [[1]]:
         return  # nesting beyond the shape is tolerated as flat data
     refused(ask(server, datatype, [1, 1], [value]), "x")
@@ -107,7 +112,8 @@ def test_integers_out_of_range_or_of_another_kind_are_refused(server, datatype, 
 
 def test_fp32_and_fp64_survive_bit_for_bit(server):
     generator = random.Random(1)
-    doubles, floats = [0.1, 1e-320, 5e-324, 1.7976931348623157e308, -0.0, 1 / 3], [0.1, 1e-45, 3.4028234663852886e38, -0.0]
+    doubles, floats = [0.1, 1e-320, 5e-324, 1.7976931348623157e308, -0.0, 1 / 3], [0.1, 1e-45, 3.4028234663852886e38,
+                                                                                   -0.0]
     while len(doubles) < 2000:
         value = struct.unpack("<d", generator.randbytes(8))[0]
         if math.isfinite(value):
@@ -148,7 +154,8 @@ def test_bytes_carry_any_unicode(server):
 
 def test_bytes_that_are_not_utf8_cannot_be_answered_as_json(server):
     from server import binary
-    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 1], "datatype": "BYTES", "parameters": {"binary_data_size": 6}}]}, b"\x02\0\0\0\xff\xfe")
+    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 1], "datatype": "BYTES",
+                                        "parameters": {"binary_data_size": 6}}]}, b"\x02\0\0\0\xff\xfe")
     answer = server.infer("identity_bytes", body, headers)
     assert answer.status >= 400 and answer.json()["error"]
 
@@ -157,14 +164,16 @@ def test_bytes_that_are_not_utf8_cannot_be_answered_as_json(server):
 def test_half_types_have_no_json_form(server, datatype):
     refused(ask(server, datatype, [1, 2], [1.0, 2.0]))
     from server import binary
-    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 1], "datatype": datatype, "parameters": {"binary_data_size": 2}}]}, b"\0\x3c")
+    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 1], "datatype": datatype,
+                                        "parameters": {"binary_data_size": 2}}]}, b"\0\x3c")
     refused(server.infer(f"identity_{datatype.lower()}", body, headers))
 
 
 def test_not_a_number_never_breaks_the_body(server):
     from server import binary
     blob = np.array([np.nan, np.inf, -np.inf, 1], np.float32).tobytes()
-    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32", "parameters": {"binary_data_size": 16}}]}, blob)
+    body, headers = binary({"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32",
+                                        "parameters": {"binary_data_size": 16}}]}, blob)
     answer = server.infer("identity_fp32", body, headers)
     answer.json()  # python's reader also takes NaN and Infinity
     assert answer.status in (200, 400, 500)
@@ -172,12 +181,13 @@ def test_not_a_number_never_breaks_the_body(server):
 
 @pytest.mark.parametrize("datatype", ["fp32", "TYPE_FP32", "FLOAT", "", "FP64", "INT32"])
 def test_datatype_must_match_the_config_exactly(server, datatype):
-    answer = server.infer("identity", {"inputs": [{"name": "x", "shape": [1, 16], "datatype": datatype, "data": [0] * 16}]})
+    answer = server.infer("identity",
+                          {"inputs": [{"name": "x", "shape": [1, 16], "datatype": datatype, "data": [0] * 16}]})
     refused(answer)
 
 
-@pytest.mark.parametrize("shape", [[16], [1, 15], [1, 1, 16], [], [1, -16], [-1, 16], [1.5, 16], ["1", 16], [1, None], None, 16, [2**31, 16],
-                                   [2**32, 2**32], [2**63 - 1], [2**63, 1], [1e30, 1]])
+@pytest.mark.parametrize("shape", [[16], [1, 15], [1, 1, 16], [], [1, -16], [-1, 16], [1.5, 16], ["1", 16], [1, None],
+                                   None, 16, [2**31, 16], [2**32, 2**32], [2**63 - 1], [2**63, 1], [1e30, 1]])
 def test_wrong_shapes_are_refused_without_allocating(server, shape):
     refused(ask(server, "FP32", shape, [0.0, 1.0], "identity"))
     refused(ask(server, "FP32", shape, [0.0] * 16, "identity"))
@@ -190,8 +200,10 @@ def test_batch_must_lie_between_one_and_the_maximum(server):
 
 
 def test_batch_must_be_equal_in_all_inputs(server):
-    refused(server.infer("simple", {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": [0] * 16},
-                                               {"name": "INPUT1", "shape": [2, 16], "datatype": "INT32", "data": [0] * 32}]}))
+    refused(server.infer("simple",
+                         {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": [0] * 16},
+                                               {"name": "INPUT1", "shape": [2, 16], "datatype": "INT32",
+                                                "data": [0] * 32}]}))
 
 
 def test_missing_unknown_and_duplicate_names_are_named(server):
@@ -201,7 +213,8 @@ def test_missing_unknown_and_duplicate_names_are_named(server):
     refused(server.infer("simple", {"inputs": [one, two, dict(one, name="INPUT2")]}), "INPUT2")
     refused(server.infer("simple", {"inputs": [one, one, two]}), "INPUT0")
     refused(server.infer("simple", {"inputs": [one, two], "outputs": [{"name": "OUTPUT9"}]}), "OUTPUT9")
-    refused(server.infer("simple", {"inputs": [one, two], "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT0"}]}), "OUTPUT0")
+    refused(server.infer("simple", {"inputs": [one, two], "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT0"}]}),
+            "OUTPUT0")
 
 
 def test_optional_inputs_may_be_left_out(tmp_path):
@@ -223,7 +236,8 @@ def test_reshape_maps_between_client_and_model_shapes(server):
 
 def test_unknown_parameters_are_accepted_at_every_level(server):
     parameters = {"text": "x", "number": 1.5, "flag": True, "whole": 7}
-    answer = server.infer("identity", {"parameters": parameters, "inputs": [{**fp32("x", [1, 16], [0] * 16), "parameters": parameters}],
+    answer = server.infer("identity", {"parameters": parameters,
+                                       "inputs": [{**fp32("x", [1, 16], [0] * 16), "parameters": parameters}],
                                        "outputs": [{"name": "y", "parameters": parameters}]})
     assert answer.status == 200
 
@@ -244,7 +258,8 @@ def test_answers_of_concurrent_requests_are_never_mixed_up(server):
             for i in range(100):
                 value = float(number * 1000 + i)
                 from server import message
-                connection.send(message("POST", PATH, json.dumps({"id": str(value), "inputs": [fp32("x", [1, 16], [value] * 16)]})))
+                connection.send(message("POST", PATH,
+                                        json.dumps({"id": str(value), "inputs": [fp32("x", [1, 16], [value] * 16)]})))
                 answer = connection.read().json()
                 if answer["id"] != str(value) or answer["outputs"][0]["data"] != [value] * 16:
                     wrong.append((value, answer))

@@ -10,13 +10,14 @@ from server import Server, fp32
 def test_server_metadata(server):
     metadata = server.get("/v2").json()
     assert isinstance(metadata["name"], str) and isinstance(metadata["version"], str)
-    assert {"binary_tensor_data", "classification", "model_configuration", "model_repository", "statistics"} <= set(metadata["extensions"])
+    assert {"binary_tensor_data", "classification", "model_configuration", "model_repository",
+            "statistics"} <= set(metadata["extensions"])
 
 
 def test_only_extensions_that_work_are_declared(server):
     extensions = server.get("/v2").json()["extensions"]
-    paths = {"system_shared_memory": "/v2/systemsharedmemory/status", "cuda_shared_memory": "/v2/cudasharedmemory/status",
-             "logging": "/v2/logging"}
+    paths = {"system_shared_memory": "/v2/systemsharedmemory/status",
+             "cuda_shared_memory": "/v2/cudasharedmemory/status", "logging": "/v2/logging"}
     for extension, path in paths.items():
         assert (extension in extensions) == (server.get(path).status == 200), extension
     assert "trace" not in extensions, "there is no collector"
@@ -60,7 +61,8 @@ def test_config_prints_integers_as_numbers_enums_as_names_and_defaults(server):
     assert config["input"][0]["optional"] is False and config["input"][0]["is_shape_tensor"] is False
     assert config["instance_group"][0]["kind"] == "KIND_CPU" and config["instance_group"][0]["count"] >= 1
     assert isinstance(config["dynamic_batching"]["max_queue_delay_microseconds"], int)
-    assert config["dynamic_batching"]["preferred_batch_size"] == [] or all(isinstance(v, int) for v in config["dynamic_batching"]["preferred_batch_size"])
+    assert config["dynamic_batching"]["preferred_batch_size"] == [] or all(isinstance(v, int)
+                                                                           for v in config["dynamic_batching"]["preferred_batch_size"])
 
 
 def test_sub_messages_appear_only_when_set(server):
@@ -105,7 +107,8 @@ def test_text_format_syntax_in_all_its_forms(tmp_path):
         assert b"9007199254740993" in raw and b'"9007199254740993"' not in raw
         config = json.loads(raw)
         assert config["backend"] == "onnxruntime" and config["parameters"]["b"] == {"string_value": "2"}
-        assert config["dynamic_batching"]["preferred_batch_size"] == [2, 4] and config["instance_group"][0]["count"] == 2
+        assert config["dynamic_batching"]["preferred_batch_size"] == [2,
+                                                                      4] and config["instance_group"][0]["count"] == 2
         assert 'team="vision"' in server.metrics() or '_team="vision"' in server.metrics()
 
 

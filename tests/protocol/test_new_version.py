@@ -18,7 +18,8 @@ def repository_with(folder, weights):
 
 def answered_by(server, version=None):
     answer = server.infer("m", {"inputs": [fp32("x", [1, 4], [1.0, 2.0, 3.0, 4.0])]}, version=version).json()
-    assert answer["outputs"][0]["data"] == [x * {"1": 1.0, "2": 1.25}[answer["model_version"]] for x in (1.0, 2.0, 3.0, 4.0)]
+    assert answer["outputs"][0]["data"] == [x * {"1": 1.0, "2": 1.25}[answer["model_version"]]
+                                            for x in (1.0, 2.0, 3.0, 4.0)]
     return answer["model_version"]
 
 
@@ -46,7 +47,9 @@ def test_a_shadow_is_measured_beside_what_clients_get(tmp_path):
         of = 'model="m",version="2"'
         wait_until(lambda: metric(f'ridge_shadow_requests{{{of},result="compared"}}') == 30)
         assert abs(metric(f"ridge_shadow_difference_sum{{{of}}}") / 30 - 0.25) < 1e-6
-        assert metric(f'ridge_shadow_difference_bucket{{{of},le="0.1"}}') == 0 and metric(f'ridge_shadow_difference_bucket{{{of},le="1"}}') == 30
-        assert metric(f'ridge_shadow_seconds_count{{{of},by="shadow"}}') == metric(f'ridge_shadow_seconds_count{{{of},by="answering"}}') == 30
+        assert (metric(f'ridge_shadow_difference_bucket{{{of},le="0.1"}}') == 0
+                and metric(f'ridge_shadow_difference_bucket{{{of},le="1"}}') == 30)
+        assert (metric(f'ridge_shadow_seconds_count{{{of},by="shadow"}}')
+                == metric(f'ridge_shadow_seconds_count{{{of},by="answering"}}') == 30)
         server.stop()
         assert re.search(r"shadow 'm' version 2: 30 answers compared, largest difference 0.25, mean .* beside .*; 0 failed, 0 left out", server.read_log())

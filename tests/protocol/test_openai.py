@@ -1,7 +1,7 @@
 """ctest: timeout 120
 
-OpenAI's API by its own client, unmodified, against a language model of the fake engine: whole answers, streams, errors, clients that leave; and against
-small encoders: embeddings beside a computation in numpy.
+OpenAI's API by its own client, unmodified, against a language model of the fake engine: whole answers, streams, errors,
+clients that leave; and against small encoders: embeddings beside a computation in numpy.
 """
 
 import asyncio
@@ -29,7 +29,9 @@ def folder(tmp_path_factory):
     language_models.write(root / "fast")
     language_models.write(root / "slow", step_ms=20)
     write_encoder(root / "mean", {"tokenizer_config.json": {"model_max_length": 40}})
-    write_encoder(root / "first", {"1_Pooling/config.json": {"word_embedding_dimension": 6, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}})
+    write_encoder(root / "first",
+                  {"1_Pooling/config.json": {"word_embedding_dimension": 6, "pooling_mode_cls_token": True,
+                                             "pooling_mode_mean_tokens": False}})
     write_encoder(root / "bert", {"tokenizer.json": BERT}, SEGMENTS)
     write_encoder(root / "unigram", {"tokenizer.json": {"model": {"type": "Unigram"}}})
     return root
@@ -39,9 +41,11 @@ TABLE = np.random.default_rng(5).normal(size=(language_models.END + 1, 6)).astyp
 
 
 SEGMENTS = np.array([[3, 2, 1, 0, 0, 0], [9, 9, 9, 9, 9, 9]], np.float32)
-BERT = {"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"}, "decoder": {"type": "WordPiece"},
+BERT = {"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "decoder": {"type": "WordPiece"},
         "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 1], "sep": ["[SEP]", 2]},
-        "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "hello": 3, "world": 4, "##s": 5, "!": 6}}}
+        "model": {"type": "WordPiece",
+                  "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "hello": 3, "world": 4, "##s": 5, "!": 6}}}
 
 
 def write_encoder(folder, files, segments=None):
@@ -52,7 +56,7 @@ def write_encoder(folder, files, segments=None):
 
 
 def vectors(texts, pool, table=TABLE):
-    """Of lists of tokens, as models.encoder has them."""
+    """Vectors of lists of tokens, as models.encoder has them."""
     found = []
     for tokens in texts:
         rows = table[tokens]
@@ -78,12 +82,14 @@ def asynchronous(server):
 
 
 HELLO = [{"role": "user", "content": "Hello"}]
-TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}
+TOOL = {"type": "function",
+        "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}
 EXACT = {"temperature": 0, "extra_body": {"ignore_eos": True}}
 
 
 def running(server):
-    lines = [line for line in server.metrics().splitlines() if line.startswith(("vllm:num_requests_running{", "vllm:num_requests_waiting{"))]
+    lines = [line for line in server.metrics().splitlines()
+             if line.startswith(("vllm:num_requests_running{", "vllm:num_requests_waiting{"))]
     assert len(lines) == 4, lines
     return sum(float(line.split()[-1]) for line in lines)
 
@@ -102,7 +108,8 @@ def test_a_stream_is_the_whole_answer_in_pieces(client):
     assert whole.usage.completion_tokens == 20 and whole.usage.prompt_tokens == len("Once upon")
     assert whole.choices[0].finish_reason == "length" and len(whole.choices[0].text) == 20
     text, usage = "", None
-    for chunk in client.completions.create(model="fast", prompt="Once upon", max_tokens=20, stream=True, stream_options={"include_usage": True}, **EXACT):
+    for chunk in client.completions.create(model="fast", prompt="Once upon", max_tokens=20, stream=True,
+                                           stream_options={"include_usage": True}, **EXACT):
         text += "".join(choice.text for choice in chunk.choices)
         usage = chunk.usage or usage
     assert text == whole.choices[0].text
@@ -114,8 +121,10 @@ def test_a_chat_goes_by_the_template(client, server):
     assert whole.choices[0].message.role == "assistant"
     prompt = "user:Hello;>"
     assert whole.usage.prompt_tokens == len(prompt)
-    assert client.completions.create(model="fast", prompt=prompt, max_tokens=10, **EXACT).choices[0].text == whole.choices[0].message.content
-    chunks = list(client.chat.completions.create(model="fast", messages=HELLO, max_completion_tokens=10, stream=True, **EXACT))
+    assert client.completions.create(model="fast", prompt=prompt, max_tokens=10,
+                                     **EXACT).choices[0].text == whole.choices[0].message.content
+    chunks = list(client.chat.completions.create(model="fast", messages=HELLO, max_completion_tokens=10, stream=True,
+                                                 **EXACT))
     assert chunks[0].choices[0].delta.role == "assistant"
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == whole.choices[0].message.content
     assert [chunk.choices[0].finish_reason for chunk in chunks] == [None] * (len(chunks) - 1) + ["length"]
@@ -136,9 +145,11 @@ def test_several_choices_stops_and_logprobs(client):
     stop = whole[5:7]
     cut = client.completions.create(model="fast", prompt="stop", max_tokens=20, stop=[stop], **EXACT).choices[0]
     assert (cut.text, cut.finish_reason) == (whole[: whole.index(stop)], "stop")
-    chat = client.chat.completions.create(model="fast", messages=HELLO, max_tokens=4, logprobs=True, top_logprobs=2, **EXACT).choices[0]
+    chat = client.chat.completions.create(model="fast", messages=HELLO, max_tokens=4, logprobs=True, top_logprobs=2,
+                                          **EXACT).choices[0]
     assert "".join(token.token for token in chat.logprobs.content) == chat.message.content
-    assert all(len(token.top_logprobs) == 2 and token.top_logprobs[0].logprob >= token.logprob - 1e-6 for token in chat.logprobs.content)
+    assert all(len(token.top_logprobs) == 2 and token.top_logprobs[0].logprob >= token.logprob - 1e-6
+               for token in chat.logprobs.content)
 
 
 def test_a_prompt_is_scored_beside_the_likeliest_tokens(client):
@@ -149,16 +160,21 @@ def test_a_prompt_is_scored_beside_the_likeliest_tokens(client):
     tops = choice.logprobs.top_logprobs
     assert choice.logprobs.tokens == list(prompt) and tops[0] is None
     for i in range(1, len(prompt)):  # as lm-eval asks whether a token is the greedy one
-        likeliest = client.completions.create(model="fast", prompt=prompt[:i], max_tokens=1, logprobs=0, **EXACT).choices[0].logprobs
-        assert max(tops[i], key=tops[i].get) == likeliest.tokens[0] and max(tops[i].values()) == pytest.approx(likeliest.token_logprobs[0], abs=1e-4)
+        likeliest = client.completions.create(model="fast", prompt=prompt[:i], max_tokens=1, logprobs=0,
+                                              **EXACT).choices[0].logprobs
+        assert max(tops[i],
+                   key=tops[i].get) == likeliest.tokens[0] and max(tops[i].values()) == pytest.approx(likeliest.token_logprobs[0], abs=1e-4)
         assert tops[i][prompt[i]] == choice.logprobs.token_logprobs[i]
-    assert client.completions.create(model="fast", prompt=prompt, extra_body={"max_completion_tokens": 3, "ignore_eos": True}).usage.completion_tokens == 3
+    assert client.completions.create(model="fast", prompt=prompt,
+                                     extra_body={"max_completion_tokens": 3,
+                                                 "ignore_eos": True}).usage.completion_tokens == 3
 
 
 def test_tools_are_shown_to_the_model(client):
     without = client.chat.completions.create(model="fast", messages=HELLO, max_tokens=1, **EXACT).usage.prompt_tokens
     for choice, shown in {"auto": True, "required": True, "none": False}.items():
-        answer = client.chat.completions.create(model="fast", messages=HELLO, tools=[TOOL], tool_choice=choice, max_tokens=1, **EXACT)
+        answer = client.chat.completions.create(model="fast", messages=HELLO, tools=[TOOL], tool_choice=choice,
+                                                max_tokens=1, **EXACT)
         assert answer.usage.prompt_tokens == without + (len("weather ") if shown else 0), choice
 
 
@@ -168,18 +184,22 @@ CALENDAR_TOOL = {"type": "function", "function": {"name": "today"}}
 
 
 def called(calls):
-    """What is called with which arguments, which its parameters allow."""
+    """The called function and its arguments, which its parameters allow."""
     for call in calls:
         arguments = json.loads(call.function.arguments)
-        assert arguments == {} if call.function.name == "today" else list(arguments) == ["side"] and 1 <= arguments["side"] <= 99
+        assert (arguments == {} if call.function.name == "today" else list(arguments) == ["side"]
+                and 1 <= arguments["side"] <= 99)
     assert len({call.id for call in calls}) == len(calls)
     return [call.function.name for call in calls]
 
 
-@pytest.mark.parametrize("choice, parallel, names", [("required", True, {"square", "today"}), ("required", False, {"square", "today"}),
-                                                     ({"type": "function", "function": {"name": "square"}}, True, {"square"})])
+@pytest.mark.parametrize("choice, parallel, names",
+                         [("required", True, {"square", "today"}), ("required", False, {"square", "today"}),
+                                                     ({"type": "function", "function": {"name": "square"}}, True,
+                                                      {"square"})])
 def test_a_call_can_be_demanded(client, choice, parallel, names):
-    ask = lambda **more: client.chat.completions.create(model="fast", messages=HELLO, tools=[NUMBER_TOOL, CALENDAR_TOOL], tool_choice=choice,
+    ask = lambda **more: client.chat.completions.create(model="fast", messages=HELLO,
+                                                        tools=[NUMBER_TOOL, CALENDAR_TOOL], tool_choice=choice,
                                                         parallel_tool_calls=parallel, max_tokens=2000, **more)
     seen, most = set(), 0
     for seed in range(12):
@@ -191,7 +211,8 @@ def test_a_call_can_be_demanded(client, choice, parallel, names):
     deltas = [choice for chunk in ask(seed=3, stream=True) for choice in chunk.choices]
     streamed = [call for choice in deltas for call in choice.delta.tool_calls or []]
     whole = ask(seed=3).choices[0].message.tool_calls
-    assert [(call.index, call.function.arguments) for call in streamed] == [(i, call.function.arguments) for i, call in enumerate(whole)]
+    assert [(call.index, call.function.arguments) for call in streamed] == [(i, call.function.arguments) for i,
+                                                                            call in enumerate(whole)]
     assert called(streamed) == called(whole) and deltas[-1].finish_reason == "tool_calls"
 
 
@@ -218,9 +239,13 @@ def test_a_stream_that_is_closed_ends_its_generation(client, server):
 
 def test_an_answer_keeps_to_its_schema(client):
     schema = {"type": "object", "required": ["count", "kind"], "additionalProperties": False,
-              "properties": {"count": {"type": "integer", "minimum": 3, "maximum": 4000}, "kind": {"enum": ["wide", "long"]}}}
-    ask = lambda **more: client.chat.completions.create(model="fast", messages=[{"role": "user", "content": "x"}], max_tokens=200, **more,
-                                                        response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": schema}})
+              "properties": {"count": {"type": "integer", "minimum": 3, "maximum": 4000},
+                             "kind": {"enum": ["wide", "long"]}}}
+    ask = lambda **more: client.chat.completions.create(model="fast", messages=[{"role": "user", "content": "x"}],
+                                                        max_tokens=200, **more,
+                                                        response_format={"type": "json_schema",
+                                                                         "json_schema": {"name": "n",
+                                                                                         "schema": schema}})
     for seed in range(5):
         choice = ask(seed=seed).choices[0]
         value = json.loads(choice.message.content)
@@ -235,7 +260,9 @@ def test_an_answer_keeps_to_its_schema(client):
 
 def test_many_streams_at_the_same_time(server):
     async def one(client, i):
-        stream = await client.chat.completions.create(model="fast", messages=[{"role": "user", "content": f"Number {i}"}], max_tokens=30, stream=True, **EXACT)
+        stream = await client.chat.completions.create(model="fast",
+                                                      messages=[{"role": "user", "content": f"Number {i}"}],
+                                                      max_tokens=30, stream=True, **EXACT)
         return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
     async def all_of_them():
@@ -249,12 +276,14 @@ def test_many_streams_at_the_same_time(server):
 
 
 def test_a_server_that_ends_lets_streams_finish(folder):
-    with Server(folder) as ending, openai.OpenAI(base_url=f"http://127.0.0.1:{ending.port}/v1", api_key="none", max_retries=0) as client:
+    with Server(folder) as ending, openai.OpenAI(base_url=f"http://127.0.0.1:{ending.port}/v1", api_key="none",
+                                                 max_retries=0) as client:
         chunks = iter(client.completions.create(model="slow", prompt="a", max_tokens=50, stream=True, **EXACT))
         text = next(chunks).choices[0].text
         ending.process.send_signal(signal.SIGTERM)
         rest = list(chunks)
-        assert rest[-1].choices[0].finish_reason == "length" and len(text) + sum(len(chunk.choices[0].text) for chunk in rest) >= 45
+        assert rest[-1].choices[0].finish_reason == "length" and len(text) + sum(len(chunk.choices[0].text)
+                                                                                 for chunk in rest) >= 45
         assert ending.process.wait(20) == 0
 
 
@@ -269,7 +298,8 @@ def test_embeddings_are_what_the_model_computes(client, server, model, pool):
     assert np.abs(found - vectors(tokens, pool)).max() < 1e-6
     as_numbers = client.embeddings.create(model=model, input=tokens, encoding_format="float", user="me")
     assert np.array_equal(np.float32([row.embedding for row in as_numbers.data]), np.float32(found))
-    assert client.embeddings.create(model=model, input=tokens[1]).data == client.embeddings.create(model=model, input="Hello").data
+    assert client.embeddings.create(model=model,
+                                    input=tokens[1]).data == client.embeddings.create(model=model, input="Hello").data
     short = np.array([row.embedding for row in client.embeddings.create(model=model, input=texts, dimensions=3).data])
     assert np.abs(short - found[:, :3] / np.linalg.norm(found[:, :3], axis=1, keepdims=True)).max() < 1e-6
     statistics = server.get(f"/v2/models/{model}/stats").json()["model_stats"][0]

@@ -1,4 +1,5 @@
-"""TensorFlow Serving's REST predict (https://www.tensorflow.org/tfx/serving/api_rest), which KServe v1 clients speak."""
+"""TensorFlow Serving's REST predict (https://www.tensorflow.org/tfx/serving/api_rest), which KServe v1 clients
+speak."""
 
 import base64
 import gzip
@@ -33,7 +34,8 @@ def refused(answer, status=400, mention=""):
 def test_rows_of_the_only_input_need_no_name(server):
     for instances in ([ROW, ROW], [{"x": ROW}, {"x": ROW}]):
         assert answered(predict(server, "identity", {"instances": instances})) == {"predictions": [ROW, ROW]}
-    assert answered(predict(server, "identity", {"signature_name": "serving_default", "instances": [ROW]})) == {"predictions": [ROW]}
+    assert answered(predict(server, "identity",
+                            {"signature_name": "serving_default", "instances": [ROW]})) == {"predictions": [ROW]}
 
 
 def test_columns_of_the_only_input_need_no_name(server):
@@ -43,15 +45,20 @@ def test_columns_of_the_only_input_need_no_name(server):
 
 def test_several_inputs_and_outputs_are_named_in_both_forms(server):
     sums, differences = [i + 1 for i in range(16)], [i - 1 for i in range(16)]
-    assert answered(predict(server, "simple", {"instances": [TWO, TWO]})) == {"predictions": [{"OUTPUT0": sums, "OUTPUT1": differences}] * 2}
+    assert answered(predict(server, "simple",
+                            {"instances": [TWO, TWO]})) == {"predictions": [{"OUTPUT0": sums,
+                                                                             "OUTPUT1": differences}] * 2}
     columns = {name: [values] for name, values in TWO.items()}
-    assert answered(predict(server, "simple", {"inputs": columns})) == {"outputs": {"OUTPUT0": [sums], "OUTPUT1": [differences]}}
+    assert answered(predict(server, "simple", {"inputs": columns})) == {"outputs": {"OUTPUT0": [sums],
+                                                                                    "OUTPUT1": [differences]}}
 
 
 @pytest.mark.parametrize("datatype", ["INT8", "INT64", "UINT64", "FP64", "BOOL", "BYTES"])
 def test_types_come_from_the_model(server, datatype):
-    values = {"BOOL": [True, False], "BYTES": ["ü", ""], "FP64": [0.1, -0.0], "UINT64": [2**64 - 1, 0]}.get(datatype, [-128, 127])
-    assert answered(predict(server, f"identity_{datatype.lower()}", {"instances": [values]})) == {"predictions": [values]}
+    values = {"BOOL": [True, False], "BYTES": ["ü", ""], "FP64": [0.1, -0.0],
+              "UINT64": [2**64 - 1, 0]}.get(datatype, [-128, 127])
+    assert answered(predict(server, f"identity_{datatype.lower()}",
+                            {"instances": [values]})) == {"predictions": [values]}
 
 
 def test_bytes_may_come_in_base64(server):
@@ -59,7 +66,7 @@ def test_bytes_may_come_in_base64(server):
     assert answered(predict(server, "identity_bytes", {"instances": [[coded, "b"]]})) == {"predictions": [["ünï", "b"]]}
     assert answered(predict(server, "text", {"instances": [coded]})) == {"predictions": ["ünï"]}
     refused(predict(server, "text", {"instances": [{"b64": "?"}]}), mention="x")
-    # What is not UTF-8 has no JSON form unless the output's name says that it is binary.
+    # Bytes that are not UTF-8 have no JSON form unless the output's name says that it is binary.
     refused(predict(server, "text", {"instances": [{"b64": "/w=="}]}), mention="UTF-8")
 
 
@@ -72,10 +79,12 @@ def test_versions_are_in_the_path(server):
 
 
 @pytest.mark.parametrize("request_body,mention", [
-    ("", "JSON"), ("{", "JSON"), ("[]", "object"), ({}, "none"), ({"instances": [ROW], "inputs": [ROW]}, "both"), ({"instances": []}, "empty"),
-    ({"instances": [ROW[1:]]}, "[1,15]"), ({"instances": [ROW, ROW[1:]]}, "differ in length"), ({"inputs": {"z": [ROW]}}, "'x'"),
-    ({"inputs": [["a"] * 16]}, "element 0"), ({"signature_name": "train", "inputs": [ROW]}, "'train'"), ({"instances": [ROW] * 9}, "8"),
-    ({"instances": [{}]}, "x"), ('{"instances":[[NaN]]}', "JSON")])
+    ("", "JSON"), ("{", "JSON"), ("[]", "object"), ({}, "none"), ({"instances": [ROW], "inputs": [ROW]}, "both"),
+    ({"instances": []}, "empty"),
+    ({"instances": [ROW[1:]]}, "[1,15]"), ({"instances": [ROW, ROW[1:]]}, "differ in length"),
+    ({"inputs": {"z": [ROW]}}, "'x'"),
+    ({"inputs": [["a"] * 16]}, "element 0"), ({"signature_name": "train", "inputs": [ROW]}, "'train'"),
+    ({"instances": [ROW] * 9}, "8"), ({"instances": [{}]}, "x"), ('{"instances":[[NaN]]}', "JSON")])
 def test_bad_requests_are_refused_with_the_reason(server, request_body, mention):
     refused(predict(server, "identity", request_body), mention=mention)
 
@@ -102,7 +111,8 @@ def test_a_prediction_is_an_inference_like_any_other(server):
     rows = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     before = count()
     answer = predict(server, "fixed", gzip.compress(json.dumps({"inputs": rows}).encode()),
-                     headers={"Content-Encoding": "gzip", "Accept-Encoding": "gzip", "Inference-Header-Content-Length": "7"})
+                     headers={"Content-Encoding": "gzip", "Accept-Encoding": "gzip",
+                              "Inference-Header-Content-Length": "7"})
     assert answer.status == 200 and json.loads(gzip.decompress(answer.body)) == {"outputs": rows}
     assert count() == before + 1
 
@@ -122,7 +132,8 @@ def test_bodies_and_keys_have_the_limits_of_inference(repository, tmp_path):
         rows = {"instances": [ROW]}
         refused(predict(server, "identity", rows), 401)
         refused(predict(server, "identity", rows, headers=bearer("key-of-control-93b2")), 403)
-        assert answered(predict(server, "identity", rows, headers=bearer("key-of-inference-7d1f"))) == {"predictions": [ROW]}
+        assert answered(predict(server, "identity", rows,
+                                headers=bearer("key-of-inference-7d1f"))) == {"predictions": [ROW]}
         refused(predict(server, "identity", {"instances": [ROW] * 200}, headers=bearer("key-of-inference-7d1f")), 413)
         assert server.get("/v1/models/identity", bearer("key-of-control-93b2")).status == 200
         refused(server.get("/v1/models/identity"), 401)

@@ -20,7 +20,8 @@ def factor(server, name="m", version=None):
 
 
 def load(server, name, parameters=None):
-    return server.post(f"/v2/repository/models/{name}/load", {"parameters": parameters} if parameters is not None else b"")
+    return server.post(f"/v2/repository/models/{name}/load",
+                       {"parameters": parameters} if parameters is not None else b"")
 
 
 def unload(server, name, body=b""):
@@ -47,7 +48,8 @@ def explicit(tmp_path):
 def test_index_lists_states_and_plain_directories(explicit):
     entries = index(explicit)
     assert entries[("m", "1")]["state"] == "READY"
-    assert entries[("other", None)] == {"name": "other"} or entries[("other", None)].get("state") in (None, "UNAVAILABLE", "")
+    assert entries[("other", None)] == {"name": "other"} or entries[("other",
+                                                                     None)].get("state") in (None, "UNAVAILABLE", "")
     assert index(explicit, b"{}").keys() == entries.keys()
     assert set(index(explicit, json.dumps({"ready": True}))) == {("m", "1")}
 
@@ -57,7 +59,8 @@ def test_load_is_synchronous_and_unload_stops_new_requests(explicit):
     assert factor(explicit, "other") == 5.0
     assert unload(explicit, "other").status == 200
     deadline = time.monotonic() + 60
-    while (entry := index(explicit).get(("other", "1"), {})).get("state") != "UNAVAILABLE" and time.monotonic() < deadline:
+    while (entry := index(explicit).get(("other", "1"),
+                                        {})).get("state") != "UNAVAILABLE" and time.monotonic() < deadline:
         time.sleep(0.02)
     assert entry["state"] == "UNAVAILABLE" and entry["reason"] == "unloaded"
     assert factor(explicit, "other") in (404, 503)
@@ -233,10 +236,11 @@ def with_external_data(folder, value):
     """y = x's rows of a table in weights.bin, 4 MB, which engines map into memory."""
     rows, width = 1 << 14, 64
     table = np.full((rows, width), value, dtype=np.float32)
-    weights = onnx.TensorProto(name="table", data_type=onnx.TensorProto.FLOAT, dims=[rows, width], data_location=onnx.TensorProto.EXTERNAL)
+    weights = onnx.TensorProto(name="table", data_type=onnx.TensorProto.FLOAT, dims=[rows, width],
+                               data_location=onnx.TensorProto.EXTERNAL)
     weights.external_data.add(key="location", value="weights.bin")
-    models.save(folder / "model.onnx", [onnx.helper.make_node("Gather", ["table", "x"], ["y"])], [("x", "INT64", ["batch"])],
-                [("y", "FP32", ["batch", width])], [weights])
+    models.save(folder / "model.onnx", [onnx.helper.make_node("Gather", ["table", "x"], ["y"])],
+                [("x", "INT64", ["batch"])], [("y", "FP32", ["batch", width])], [weights])
     (folder / "weights.bin").write_bytes(table.tobytes())
     return table
 
@@ -326,19 +330,22 @@ def test_failed_loads_are_counted(explicit):
 
 def without_shape(path, which):
     """y = x reshaped to s; the file does not say the shape of x, or of y, which the engine cannot infer."""
-    tensors = {"x": (onnx.TensorProto.FLOAT, [4]), "s": (onnx.TensorProto.INT64, ["k"]), "y": (onnx.TensorProto.FLOAT, [2, 2])}
+    tensors = {"x": (onnx.TensorProto.FLOAT, [4]), "s": (onnx.TensorProto.INT64, ["k"]),
+               "y": (onnx.TensorProto.FLOAT, [2, 2])}
     tensors[which] = (tensors[which][0], None)
     x, s, y = (onnx.helper.make_tensor_value_info(name, *tensor) for name, tensor in tensors.items())
     graph = onnx.helper.make_graph([onnx.helper.make_node("Reshape", ["x", "s"], ["y"])], "g", [x, s], [y])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9).SerializeToString())
+    path.write_bytes(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)],
+                                            ir_version=9).SerializeToString())
 
 
 @pytest.mark.parametrize("which", ["x", "y"])
 def test_a_tensor_without_a_shape_needs_dims_in_the_configuration(explicit, which):
     without_shape(explicit.root / "open" / "1" / "model.onnx", which)
     answer = load(explicit, "open")
-    assert answer.status == 400 and f"'{which}' has no shape" in answer.json()["error"] and "config.pbtxt" in answer.json()["error"]
+    assert (answer.status == 400 and f"'{which}' has no shape" in answer.json()["error"]
+            and "config.pbtxt" in answer.json()["error"])
     inputs = 'input [{ name: "x" data_type: TYPE_FP32 dims: [ 4 ] }, { name: "s" data_type: TYPE_INT64 dims: [ -1 ] }]'
     output = 'output [{ name: "y" data_type: TYPE_FP32 dims: [ 2, 2 ] }]'
     (explicit.root / "open" / "config.pbtxt").write_text(inputs if which == "x" else output)

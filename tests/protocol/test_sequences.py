@@ -61,16 +61,19 @@ def server(tmp_path_factory):
     accumulator(root, "few", slots=2)
     accumulator(root, "one", slots=1)
     accumulator(root, "unbatched", slots=1, strategy="oldest { max_candidate_sequences: 1 }")
-    accumulator(root, "oldest", strategy="oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2, 4 ] max_queue_delay_microseconds: 1000 }")
+    accumulator(root, "oldest",
+                strategy="oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2, 4 ] max_queue_delay_microseconds: 1000 }")
     accumulator(root, "idle", slots=1, idle=200_000)
     (root / "initial" / "initial_state").mkdir(parents=True)
     (root / "initial" / "initial_state" / "hundred").write_bytes(np.int32(100).tobytes())
-    accumulator(root, "initial", start=0, state='initial_state { name: "s" data_type: TYPE_INT32 dims: [ 1 ] data_file: "hundred" }')
+    accumulator(root, "initial", start=0,
+                state='initial_state { name: "s" data_type: TYPE_INT32 dims: [ 1 ] data_file: "hundred" }')
     accumulator(root, "reloaded", slots=2)
     controls(root, "controls", "TYPE_UINT64", "UINT64")
     controls(root, "text_controls", "TYPE_STRING", "BYTES")
     controls(root, "small_controls", "TYPE_INT32", "INT32")
-    with Server(root, "--model-control-mode", "explicit", *(word for path in root.iterdir() for word in ("--load-model", path.name))) as running:
+    with Server(root, "--model-control-mode", "explicit",
+                *(word for path in root.iterdir() for word in ("--load-model", path.name))) as running:
         running.root = root
         yield running
 
@@ -127,8 +130,11 @@ def together(client, model, sequences, length=12):
 def test_interleaved_sequences_have_sums_of_their_own(client, model):
     begin = {id: step(client, model, 1, id, start=True) for id in (5, "5", "other")}
     assert set(begin.values()) == {1}  # START keeps the model from looking at its state
-    assert step(client, model, 10, 5) == 11 and step(client, model, 20, "5") == 21 and step(client, model, 30, "other") == 31
-    assert step(client, model, 100, "5", end=True) == 121 and step(client, model, 1, 5, end=True) == 12 and step(client, model, 0, "other", end=True) == 31
+    assert step(client, model, 10, 5) == 11 and step(client, model, 20,
+                                                     "5") == 21 and step(client, model, 30, "other") == 31
+    assert step(client, model, 100, "5", end=True) == 121 and step(client, model, 1, 5,
+                                                                   end=True) == 12 and step(client, model, 0, "other",
+                                                                                            end=True) == 31
 
 def test_a_sequence_begins_with_the_initial_state_of_a_file(client):
     assert run(client, "initial", 1, [1, 2]) == [101, 103] and run(client, "initial", 1, [5]) == [105]
@@ -146,7 +152,8 @@ def code(error):
 
 @pytest.mark.parametrize("model", ["sum", "oldest"])
 def test_a_sequence_that_was_not_begun_is_refused(client, model):
-    with pytest.raises(InferenceServerException, match="inference request for sequence 77 to model '.*' must specify the START flag on the first request of the sequence") as error:
+    with pytest.raises(InferenceServerException,
+                       match="inference request for sequence 77 to model '.*' must specify the START flag on the first request of the sequence") as error:
         step(client, model, 1, 77)
     assert code(error) in ("400", "StatusCode.INVALID_ARGUMENT")
     with pytest.raises(InferenceServerException, match="must specify a non-zero or non-empty correlation ID"):
@@ -217,8 +224,10 @@ def show(client, model, sequence, **flags):
 
 
 def test_control_tensors_and_rows_by_slot(client):
-    assert show(client, "controls", 2**63 - 1, sequence_start=True) == {"START_OUT": 3, "END_OUT": False, "ID_OUT": 2**63 - 1, "ROW": 0, "ALL_READY": 1}
-    assert show(client, "controls", 12, sequence_start=True) == {"START_OUT": 3, "END_OUT": False, "ID_OUT": 12, "ROW": 1, "ALL_READY": 1}
+    assert show(client, "controls", 2**63 - 1, sequence_start=True) == {"START_OUT": 3, "END_OUT": False,
+                                                                        "ID_OUT": 2**63 - 1, "ROW": 0, "ALL_READY": 1}
+    assert show(client, "controls", 12, sequence_start=True) == {"START_OUT": 3, "END_OUT": False, "ID_OUT": 12,
+                                                                 "ROW": 1, "ALL_READY": 1}
     assert show(client, "controls", 13, sequence_start=True)["ROW"] == 2
     assert show(client, "controls", 12) == {"START_OUT": 2, "END_OUT": False, "ID_OUT": 12, "ROW": 1, "ALL_READY": 1}
     assert show(client, "controls", 12, sequence_end=True)["END_OUT"]
@@ -239,14 +248,17 @@ def test_ids_of_other_types(client):
 
 def test_clients_see_neither_controls_nor_states(client):
     metadata = client.get_model_metadata("sum", **({"as_json": True} if client.kind is grpc else {}))
-    assert [tensor["name"] for tensor in metadata["inputs"]] == ["INPUT"] and [tensor["name"] for tensor in metadata["outputs"]] == ["OUTPUT"]
+    assert [tensor["name"] for tensor in metadata["inputs"]] == ["INPUT"] and [tensor["name"]
+                                                                               for tensor in metadata["outputs"]] == ["OUTPUT"]
     with pytest.raises(InferenceServerException, match="unexpected inference output 'NEXT'"):
         step(client, "sum", 1, 1, start=True, end=True, outputs=("OUTPUT", "NEXT"))
 
 
 def test_wrong_parameters_are_refused(server):
-    for parameters in ({"sequence_id": -1}, {"sequence_id": 1.5}, {"sequence_id": True}, {"sequence_id": 1, "sequence_start": 1}, {"sequence_id": 1, "sequence_end": "yes"}):
-        answer = server.infer("sum", {"inputs": [{"name": "INPUT", "shape": [1, 1], "datatype": "INT32", "data": [1]}], "parameters": parameters})
+    for parameters in ({"sequence_id": -1}, {"sequence_id": 1.5}, {"sequence_id": True},
+                       {"sequence_id": 1, "sequence_start": 1}, {"sequence_id": 1, "sequence_end": "yes"}):
+        answer = server.infer("sum", {"inputs": [{"name": "INPUT", "shape": [1, 1], "datatype": "INT32", "data": [1]}],
+                                      "parameters": parameters})
         assert answer.status == 400 and "sequence_" in answer.json()["error"], parameters
 
 
@@ -267,7 +279,8 @@ def test_a_stream_of_two_sequences(server):
             for sequence, value in ((1001, 1), (1002, -1)):
                 tensor = grpc.InferInput("INPUT", [1, 1], "INT32")
                 tensor.set_data_from_numpy(np.array([[value]], np.int32))
-                stock.async_stream_infer("sum", [tensor], request_id=f"{sequence}", sequence_id=sequence, sequence_start=i == 0, sequence_end=i == 19)
+                stock.async_stream_infer("sum", [tensor], request_id=f"{sequence}", sequence_id=sequence,
+                                         sequence_start=i == 0, sequence_end=i == 19)
         sums = {"1001": [], "1002": []}
         for _ in range(40):
             result, error = answers.get(timeout=60)
@@ -295,7 +308,8 @@ def test_open_sequences_go_on_in_the_version_that_they_began_in(client, server):
 PERF = DEPS / "perf_analyzer" / "perf_analyzer"
 
 
-@pytest.mark.parametrize("arguments", [["-i", "http"], ["-i", "grpc"], ["-i", "grpc", "--streaming"]], ids=["http", "grpc", "stream"])
+@pytest.mark.parametrize("arguments", [["-i", "http"], ["-i", "grpc"], ["-i", "grpc", "--streaming"]],
+                         ids=["http", "grpc", "stream"])
 @pytest.mark.parametrize("model", ["few", "oldest"])
 def test_perf_analyzer(server, model, arguments, tmp_path):
     if not PERF.exists():
@@ -303,8 +317,10 @@ def test_perf_analyzer(server, model, arguments, tmp_path):
     before = server.statistics(model)["inference_stats"]
     url = server.ports[arguments[1]]
     done = subprocess.run(
-        [PERF, "-m", model, "-u", f"127.0.0.1:{url}", *arguments, "--concurrency-range", "3", "--sequence-length", "6", "--measurement-mode", "count_windows",
-         "--measurement-request-count", "200", "-s", "999", "-r", "6", "-f", tmp_path / "report.csv"], capture_output=True, text=True, timeout=300)
+        [PERF, "-m", model, "-u", f"127.0.0.1:{url}", *arguments, "--concurrency-range", "3", "--sequence-length", "6",
+         "--measurement-mode", "count_windows",
+         "--measurement-request-count", "200", "-s", "999", "-r", "6", "-f", tmp_path / "report.csv"],
+         capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = list(csv.DictReader((tmp_path / "report.csv").open()))
     assert float(rows[0]["Inferences/Second"]) > 0, done.stdout

@@ -1,5 +1,5 @@
-"""Contract section 13: tensors in shared memory, by the stock client and by raw requests. Triton's texts and codes where it has some.
-ctest: timeout 300"""
+"""Contract section 13: tensors in shared memory, by the stock client and by raw requests. Triton's texts and codes
+where it has some. ctest: timeout 300"""
 
 import csv
 import os
@@ -32,7 +32,8 @@ def area():
     made = []
 
     def make(size):
-        made.append(shm.create_shared_memory_region("unused", f"/ridge-protocol-{os.getpid()}-{len(made)}", size, create_only=True))
+        made.append(shm.create_shared_memory_region("unused", f"/ridge-protocol-{os.getpid()}-{len(made)}", size,
+                                                    create_only=True))
         return made[-1]
 
     yield make
@@ -62,7 +63,8 @@ def wanted(name, region, size, offset=0):
 
 
 def parameters(region, size, offset=None):
-    return {"shared_memory_region": region, "shared_memory_byte_size": size, **({} if offset is None else {"shared_memory_offset": offset})}
+    return {"shared_memory_region": region, "shared_memory_byte_size": size,
+            **({} if offset is None else {"shared_memory_offset": offset})}
 
 
 def x_in(region, size=64, offset=None, shape=(1, 16), datatype="FP32"):
@@ -78,13 +80,15 @@ def test_the_stock_client_s_whole_way(client, area):
     first, second = np.arange(16, dtype=np.int32).reshape(1, 16), np.full((1, 16), 3, np.int32)
     shm.set_shared_memory_region(region, [first, second])
     client.register_system_shared_memory("both", key_of(region), 256)
-    assert client.get_system_shared_memory_status("both") == [{"name": "both", "key": key_of(region), "offset": 0, "byte_size": 256}]
+    assert client.get_system_shared_memory_status("both") == [{"name": "both", "key": key_of(region), "offset": 0,
+                                                               "byte_size": 256}]
     result = client.infer("simple", [place("INPUT0", first, "both"), place("INPUT1", second, "both", 64)],
                           outputs=[wanted("OUTPUT0", "both", 64, 128), wanted("OUTPUT1", "both", 64, 192)])
     assert (shm.get_contents_as_numpy(region, np.int32, [1, 16], 128) == first + second).all()
     assert (shm.get_contents_as_numpy(region, np.int32, [1, 16], 192) == first - second).all()
     for output in result.get_response()["outputs"]:
-        assert output["shape"] == [1, 16] and output["datatype"] == "INT32" and output.keys() == {"name", "shape", "datatype"}
+        assert output["shape"] == [1, 16] and output["datatype"] == "INT32" and output.keys() == {"name", "shape",
+                                                                                                  "datatype"}
     client.unregister_system_shared_memory("both")
     assert client.get_system_shared_memory_status() == []
     with pytest.raises(InferenceServerException, match="Unable to find shared memory region: 'both'"):
@@ -111,7 +115,8 @@ def test_memory_and_body_mix_freely(server, client, area):
                           outputs=[wanted("OUTPUT1", "r", 64, 64), http.InferRequestedOutput("OUTPUT0")])
     assert (result.as_numpy("OUTPUT0") == 2).all()
     assert (shm.get_contents_as_numpy(region, np.int32, [1, 16], 64) == 0).all()
-    answer = server.infer("identity", {"inputs": [fp32("x", [1, 16], [0.5] * 16)], "outputs": [{"name": "y", "parameters": parameters("r", 64)}]})
+    answer = server.infer("identity", {"inputs": [fp32("x", [1, 16], [0.5] * 16)],
+                                       "outputs": [{"name": "y", "parameters": parameters("r", 64)}]})
     assert answer.status == 200 and answer.json()["outputs"] == [{"name": "y", "datatype": "FP32", "shape": [1, 16]}]
     assert (shm.get_contents_as_numpy(region, np.float32, [16]) == 0.5).all()
 
@@ -138,7 +143,8 @@ def test_types_whether_read_in_place_or_copied(client, area, dtype):
     region = area(64)
     shm.set_shared_memory_region(region, [values])
     client.register_system_shared_memory("r", key_of(region), 64)
-    client.infer(f"identity_{np_to_triton_dtype(values.dtype).lower()}", [place("x", values, "r")], outputs=[wanted("y", "r", values.nbytes, 32)])
+    client.infer(f"identity_{np_to_triton_dtype(values.dtype).lower()}", [place("x", values, "r")],
+                 outputs=[wanted("y", "r", values.nbytes, 32)])
     assert (shm.get_contents_as_numpy(region, dtype, [1, 4], 32) == values).all()
 
 
@@ -152,8 +158,11 @@ def test_requests_at_the_same_time_keep_their_parts_apart(client, server, area):
 
     def ask(i):
         for _ in range(20):
-            answer = server.infer("identity", {"inputs": [x_in("r", offset=i * 128)], "outputs": [{"name": "y", "parameters": parameters("r", 64, i * 128 + 64)}]})
-            if answer.status != 200 or not (shm.get_contents_as_numpy(region, np.float32, [16], i * 128 + 64) == i).all():
+            answer = server.infer("identity",
+                                  {"inputs": [x_in("r", offset=i * 128)],
+                                   "outputs": [{"name": "y", "parameters": parameters("r", 64, i * 128 + 64)}]})
+            if answer.status != 200 or not (shm.get_contents_as_numpy(region, np.float32, [16], i * 128 + 64)
+                                            == i).all():
                 wrong.append((i, answer))
 
     threads = [threading.Thread(target=ask, args=(i,)) for i in range(count)]
@@ -174,7 +183,8 @@ def test_a_name_is_registered_once(server, client, area):
     assert register(server, "r", region, 32).status == 200
 
 
-@pytest.mark.parametrize("key", ["", "/", ".", "/..", "/../../etc/passwd", "../shm/x", "/a/b", "//a", "k" * 300, "\0", "/sem.x", "/triton_python_backend_shm_region_0"])
+@pytest.mark.parametrize("key", ["", "/", ".", "/..", "/../../etc/passwd", "../shm/x", "/a/b", "//a", "k" * 300, "\0",
+                                 "/sem.x", "/triton_python_backend_shm_region_0"])
 def test_keys_that_lead_elsewhere_are_refused(server, key):
     answer = server.post(f"{SYSTEM}/region/r/register", {"key": key, "offset": 0, "byte_size": 8})
     assert answer.status == 400 and "key" in answer.json()["error"]
@@ -187,7 +197,8 @@ def test_links_and_folders_are_not_followed(server):
     folder.mkdir()
     try:
         for path in (link, folder):
-            assert server.post(f"{SYSTEM}/region/r/register", {"key": "/" + path.name, "offset": 0, "byte_size": 1}).status == 400
+            assert server.post(f"{SYSTEM}/region/r/register",
+                               {"key": "/" + path.name, "offset": 0, "byte_size": 1}).status == 400
     finally:
         link.unlink()
         folder.rmdir()
@@ -201,7 +212,8 @@ def test_sizes_beyond_the_object_are_refused(server, area, offset, size):
 def test_objects_that_are_not_there_and_bodies_that_say_nothing_are_refused(server):
     assert "Unable to open shared memory region: '/ridge-nothing'" in server.post(
         f"{SYSTEM}/region/r/register", {"key": "/ridge-nothing", "offset": 0, "byte_size": 8}).json()["error"]
-    for body in ("", "[]", "{", {"key": "/k"}, {"byte_size": 1}, {"key": 1, "byte_size": 1}, {"key": "/k", "byte_size": "8"}):
+    for body in ("", "[]", "{", {"key": "/k"}, {"byte_size": 1}, {"key": 1, "byte_size": 1},
+                 {"key": "/k", "byte_size": "8"}):
         assert server.post(f"{SYSTEM}/region/r/register", body).status == 400
     assert server.post(f"{SYSTEM}/register", {"key": "/k", "byte_size": 1}).status == 400
     assert server.get(f"{SYSTEM}/region/r/status").status == 404
@@ -209,10 +221,13 @@ def test_objects_that_are_not_there_and_bodies_that_say_nothing_are_refused(serv
 
 
 @pytest.mark.parametrize("tensor", [
-    x_in("r", 60), x_in("r", 68), x_in("r", 64, 65), x_in("r", 64, 2**63 - 1), x_in("r", 2**63 - 1, 1), x_in("r", 0), x_in("s"),
-    {**x_in("r"), "data": [0] * 16}, {"name": "x", "shape": [1, 16], "datatype": "FP32", "parameters": {"shared_memory_region": "r"}},
+    x_in("r", 60), x_in("r", 68), x_in("r", 64, 65), x_in("r", 64, 2**63 - 1), x_in("r", 2**63 - 1, 1), x_in("r", 0),
+    x_in("s"),
+    {**x_in("r"), "data": [0] * 16},
+    {"name": "x", "shape": [1, 16], "datatype": "FP32", "parameters": {"shared_memory_region": "r"}},
     {"name": "x", "shape": [1, 16], "datatype": "FP32", "parameters": {"shared_memory_byte_size": 64}},
-    x_in("r", -1), x_in("r", "64"), x_in("r", 64, -1), x_in(7), x_in("r", 64, shape=(2**32, 2**32)), x_in("r", 64, shape=(1, 2**61))])
+    x_in("r", -1), x_in("r", "64"), x_in("r", 64, -1), x_in(7), x_in("r", 64, shape=(2**32, 2**32)),
+    x_in("r", 64, shape=(1, 2**61))])
 def test_inputs_that_do_not_fit_are_refused(server, area, tensor):
     register(server, "r", area(128), 128)
     answer = server.infer("identity", {"inputs": [tensor]})
@@ -221,12 +236,14 @@ def test_inputs_that_do_not_fit_are_refused(server, area, tensor):
     server.post(f"{SYSTEM}/unregister")
 
 
-@pytest.mark.parametrize("asked", [parameters("r", 63), parameters("r", 64, 65), parameters("r", 129), parameters("s", 64),
+@pytest.mark.parametrize("asked",
+                         [parameters("r", 63), parameters("r", 64, 65), parameters("r", 129), parameters("s", 64),
                                    {**parameters("r", 64), "binary_data": True}, {"shared_memory_region": "r"}])
 def test_outputs_that_do_not_fit_are_refused_and_nothing_is_written(server, area, asked):
     region = area(128)
     register(server, "r", region, 128)
-    answer = server.infer("identity", {"inputs": [fp32("x", [1, 16], [7] * 16)], "outputs": [{"name": "y", "parameters": asked}]})
+    answer = server.infer("identity",
+                          {"inputs": [fp32("x", [1, 16], [7] * 16)], "outputs": [{"name": "y", "parameters": asked}]})
     assert answer.status in (400, 404) and "'y'" in answer.json()["error"], answer
     assert (shm.get_contents_as_numpy(region, np.float32, [32]) == 0).all()
     server.post(f"{SYSTEM}/unregister")
@@ -235,7 +252,8 @@ def test_outputs_that_do_not_fit_are_refused_and_nothing_is_written(server, area
 def test_classes_are_not_written_to_memory(server, area):
     register(server, "r", area(128), 128)
     answer = server.infer("classes", {"inputs": [fp32("x", [1, 4], [1, 2, 3, 4])],
-                                      "outputs": [{"name": "y", "parameters": {**parameters("r", 128), "classification": 1}}]})
+                                      "outputs": [{"name": "y",
+                                                   "parameters": {**parameters("r", 128), "classification": 1}}]})
     assert answer.status == 400 and "classification" in answer.json()["error"]
     server.post(f"{SYSTEM}/unregister")
 
@@ -287,14 +305,16 @@ def test_regions_outlive_loads_and_the_unlinking_of_their_object(repository, are
 
 
 def test_it_can_be_forbidden(repository, area):
-    with Server(repository, "--allow-client-shm=false", "--model-control-mode=explicit", "--load-model=identity") as closed:
+    with Server(repository, "--allow-client-shm=false", "--model-control-mode=explicit",
+                "--load-model=identity") as closed:
         assert "system_shared_memory" not in closed.get("/v2").json()["extensions"]
-        for answer in (register(closed, "r", area(64), 64), closed.post(f"{SYSTEM}/unregister"), closed.infer("identity", {"inputs": [x_in("r")]})):
+        for answer in (register(closed, "r", area(64), 64), closed.post(f"{SYSTEM}/unregister"),
+                       closed.infer("identity", {"inputs": [x_in("r")]})):
             assert answer.status == 501 and "--allow-client-shm" in answer.json()["error"]
 
 
 def own_address():
-    """Of this machine in its network; None where it has none."""
+    """Address of this machine in its network; None where it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # an address of documentation: nothing is sent
@@ -310,7 +330,8 @@ def test_clients_of_the_network_have_no_part_in_it(server, client, area):
     client.register_system_shared_memory("r", key_of(area(64)), 64)
     with http.InferenceServerClient(f"{address}:{server.port}") as distant:
         assert not [name for name in distant.get_server_metadata()["extensions"] if "shared_memory" in name]
-        for call in (distant.get_system_shared_memory_status, distant.unregister_system_shared_memory, distant.unregister_cuda_shared_memory,
+        for call in (distant.get_system_shared_memory_status, distant.unregister_system_shared_memory,
+                     distant.unregister_cuda_shared_memory,
                      lambda: distant.register_system_shared_memory("s", "/s", 64),
                      lambda: distant.infer("identity", [place("x", np.zeros((1, 16), np.float32), "r")])):
             with pytest.raises(InferenceServerException, match="--allow-client-shm=true"):
@@ -325,7 +346,8 @@ def test_it_can_be_opened_to_all(repository, area):
     with Server(repository, "--allow-client-shm=true", "--model-control-mode=explicit", "--load-model=identity") as own:
         with http.InferenceServerClient(f"{address}:{own.port}") as distant:
             distant.register_system_shared_memory("r", key_of(area(64)), 64)
-            assert (distant.infer("identity", [place("x", np.zeros((1, 16), np.float32), "r")]).as_numpy("y") == 0).all()
+            assert (distant.infer("identity", [place("x", np.zeros((1, 16), np.float32), "r")]).as_numpy("y")
+                    == 0).all()
 
 
 def test_memory_of_gpus_without_a_gpu(server, client):
@@ -345,8 +367,10 @@ def test_perf_analyzer_sends_by_shared_memory(server, model, tmp_path):
         pytest.fail(f"{perf_analyzer} is missing; ./dev setup installs it")
     report = tmp_path / "report.csv"
     run = subprocess.run(
-        [perf_analyzer, "-m", model, "-u", f"127.0.0.1:{server.port}", "-i", "http", "-b", "1", "--concurrency-range", "2", "--shared-memory", "system",
-         "--measurement-mode", "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "10", "-f", report],
+        [perf_analyzer, "-m", model, "-u", f"127.0.0.1:{server.port}", "-i", "http", "-b", "1", "--concurrency-range",
+         "2", "--shared-memory", "system",
+         "--measurement-mode", "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "10", "-f",
+         report],
         capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
     assert float(next(csv.DictReader(report.open()))["Inferences/Second"]) > 0

@@ -56,7 +56,8 @@ def test_requests_rows_and_executions_are_counted_apart(fresh):
     for name in ("success", "queue", "compute_input", "compute_infer", "compute_output"):
         assert stats[name]["count"] == 4, name
     assert stats["fail"]["count"] == 0
-    assert stats["success"]["ns"] >= sum(stats[n]["ns"] for n in ("queue", "compute_input", "compute_infer", "compute_output")) > 0
+    assert stats["success"]["ns"] >= sum(stats[n]["ns"]
+                                         for n in ("queue", "compute_input", "compute_infer", "compute_output")) > 0
     batches = {entry["batch_size"]: entry for entry in statistics["batch_stats"]}
     assert {size: entry["compute_infer"]["count"] for size, entry in batches.items()} == {1: 1, 3: 2, 8: 1}
     assert sum(size * entry["compute_input"]["count"] for size, entry in batches.items()) == 15
@@ -72,7 +73,8 @@ def test_engine_failures_count_as_failures_only(fresh):
     fresh.infer("table", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64", "data": [77]}]})
     statistics = failed(fresh, "table")
     assert statistics["inference_stats"]["fail"]["count"] == 1
-    assert statistics["inference_stats"]["success"]["count"] == statistics["inference_count"] == statistics["execution_count"] == 0
+    assert (statistics["inference_stats"]["success"]["count"] == statistics["inference_count"]
+            == statistics["execution_count"] == 0)
 
 
 def test_refused_requests_never_count_as_success(fresh):
@@ -83,17 +85,22 @@ def test_refused_requests_never_count_as_success(fresh):
 def test_statistics_of_one_version_one_model_or_all(fresh):
     assert [s["version"] for s in fresh.get("/v2/models/versions/versions/2/stats").json()["model_stats"]] == ["2"]
     assert sorted(int(s["version"]) for s in fresh.get("/v2/models/versions/stats").json()["model_stats"]) == [1, 2, 10]
-    assert {s["name"] for s in fresh.get("/v2/models/stats").json()["model_stats"]} >= {"identity", "simple", "versions"}
+    assert {s["name"] for s in fresh.get("/v2/models/stats").json()["model_stats"]} >= {"identity", "simple",
+                                                                                        "versions"}
 
 
 SAMPLE = re.compile(r'^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$')
-FAMILIES = {"nv_inference_request_success": "counter", "nv_inference_request_failure": "counter", "nv_inference_count": "counter",
-            "nv_inference_exec_count": "counter", "nv_inference_request_duration_us": "counter", "nv_inference_queue_duration_us": "counter",
+FAMILIES = {"nv_inference_request_success": "counter", "nv_inference_request_failure": "counter",
+            "nv_inference_count": "counter",
+            "nv_inference_exec_count": "counter", "nv_inference_request_duration_us": "counter",
+            "nv_inference_queue_duration_us": "counter",
             "nv_inference_compute_input_duration_us": "counter", "nv_inference_compute_infer_duration_us": "counter",
             "nv_inference_compute_output_duration_us": "counter", "nv_inference_pending_request_count": "gauge",
-            "nv_model_load_duration_secs": "gauge", "nv_model_load_failure": "counter", "ridge_model_given_up": "counter", "ridge_inference_request_rejected": "counter", "nv_cache_num_hits_per_model": "counter", "nv_cache_num_misses_per_model": "counter",
-            "nv_cache_hit_duration_per_model": "counter", "nv_cache_miss_duration_per_model": "counter", "nv_cpu_utilization": "gauge", "nv_cpu_memory_total_bytes": "gauge",
-            "nv_cpu_memory_used_bytes": "gauge"}
+            "nv_model_load_duration_secs": "gauge", "nv_model_load_failure": "counter",
+            "ridge_model_given_up": "counter", "ridge_inference_request_rejected": "counter",
+            "nv_cache_num_hits_per_model": "counter", "nv_cache_num_misses_per_model": "counter",
+            "nv_cache_hit_duration_per_model": "counter", "nv_cache_miss_duration_per_model": "counter",
+            "nv_cpu_utilization": "gauge", "nv_cpu_memory_total_bytes": "gauge", "nv_cpu_memory_used_bytes": "gauge"}
 
 
 def parse(text):
@@ -149,9 +156,10 @@ def test_metrics_equal_the_statistics(fresh):
     assert of(values, "nv_inference_request_success") == statistics["inference_stats"]["success"]["count"] == 3
     assert of(values, "nv_inference_count") == statistics["inference_count"] == 8
     assert of(values, "nv_inference_exec_count") == statistics["execution_count"] == 3
-    for metric, duration in {"request": "success", "queue": "queue", "compute_input": "compute_input", "compute_infer": "compute_infer",
-                             "compute_output": "compute_output"}.items():
-        assert abs(of(values, f"nv_inference_{metric}_duration_us") - statistics["inference_stats"][duration]["ns"] / 1000) <= 1, metric
+    for metric, duration in {"request": "success", "queue": "queue", "compute_input": "compute_input",
+                             "compute_infer": "compute_infer", "compute_output": "compute_output"}.items():
+        assert abs(of(values,
+                      f"nv_inference_{metric}_duration_us") - statistics["inference_stats"][duration]["ns"] / 1000) <= 1, metric
 
 
 def test_backend_failures_carry_their_reason(fresh):
@@ -176,7 +184,8 @@ def test_a_latency_histogram_counts_every_request(fresh):
     assert histograms
     family = histograms[0]
     assert of(values, family + "_count") == 5
-    buckets = sorted((float(dict(labels)["le"].replace("+Inf", "inf")), value) for (name, labels), value in values.items()
+    buckets = sorted((float(dict(labels)["le"].replace("+Inf", "inf")), value) for (name, labels),
+                     value in values.items()
                      if name == family + "_bucket" and ("model", "identity") in labels)
     assert [v for _, v in buckets] == sorted(v for _, v in buckets) and buckets[-1] == (float("inf"), 5)
 

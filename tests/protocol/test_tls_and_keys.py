@@ -34,7 +34,8 @@ class Authority:
 
     def __init__(self, folder, name="ca"):
         self.folder, self.name, self.certificate = folder, name, folder / f"{name}.pem"
-        self._openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key(name), "-out", self.certificate, "-subj", f"/CN={name}", "-days", "2")
+        self._openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key(name), "-out",
+                      self.certificate, "-subj", f"/CN={name}", "-days", "2")
 
     def _openssl(self, *arguments):
         subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
@@ -46,9 +47,10 @@ class Authority:
         """NAME.pem and NAME.key; their paths."""
         request, certificate, extensions = self.folder / f"{name}.csr", self.folder / f"{name}.pem", self.folder / "extensions"
         extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-        self._openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", self.key(name), "-out", request, "-subj", f"/CN={name}")
-        self._openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key(self.name), "-set_serial", serial, "-days", days,
-                      "-extfile", extensions, "-out", certificate)
+        self._openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                      self.key(name), "-out", request, "-subj", f"/CN={name}")
+        self._openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key(self.name),
+                      "-set_serial", serial, "-days", days, "-extfile", extensions, "-out", certificate)
         return certificate, self.key(name)
 
     def context(self, *client):
@@ -101,13 +103,15 @@ def bearer(key):
 
 @pytest.fixture(scope="module")
 def secure(folder, authority, pair):
-    with Server(folder, "--tls-cert", pair[0], "--tls-key", pair[1], "--http-request-timeout-secs", "2", tls=authority.context()) as running:
+    with Server(folder, "--tls-cert", pair[0], "--tls-key", pair[1], "--http-request-timeout-secs", "2",
+                tls=authority.context()) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def keyed(folder, keys):
-    with Server(folder, "--model-control-mode", "explicit", "--load-model", "*", "--keys", keys, "--log-verbose", "1") as running:
+    with Server(folder, "--model-control-mode", "explicit", "--load-model", "*", "--keys", keys, "--log-verbose",
+                "1") as running:
         yield running
 
 
@@ -121,7 +125,8 @@ def triton_http(port, ca, *client):
     options = {"ca_certs": str(ca)}
     if client:
         options |= {"certfile": str(client[0]), "keyfile": str(client[1])}
-    return http_library.InferenceServerClient(f"localhost:{port}", ssl=True, ssl_options=options, ssl_context_factory=gevent.ssl.create_default_context)
+    return http_library.InferenceServerClient(f"localhost:{port}", ssl=True, ssl_options=options,
+                                              ssl_context_factory=gevent.ssl.create_default_context)
 
 
 def triton_grpc(port, ca, *client):
@@ -130,9 +135,10 @@ def triton_grpc(port, ca, *client):
 
 
 def connects(context, port):
-    """Whether a request is taken."""
+    """True if a request is taken."""
     try:
-        with Connection(port, tls=context) as connection:  # with TLS 1.3 a client learns of its refusal by its first read
+        # With TLS 1.3 a client learns of its refusal by its first read
+        with Connection(port, tls=context) as connection:
             connection.send(message("GET", "/v2/health/live"))
             return connection.read().status != 503
     except (ssl.SSLError, ConnectionError, EOFError):
@@ -144,7 +150,8 @@ def connects(context, port):
 
 def test_curl_and_tritonclient_over_tls(secure, authority):
     url = f"https://localhost:{secure.port}/v2/models/identity/infer"
-    done = subprocess.run(["curl", "-sS", "--cacert", authority.certificate, url, "-d", json.dumps(REQUEST)], capture_output=True, check=True)
+    done = subprocess.run(["curl", "-sS", "--cacert", authority.certificate, url, "-d", json.dumps(REQUEST)],
+                          capture_output=True, check=True)
     assert json.loads(done.stdout)["outputs"][0]["data"] == ROW[0].tolist()
     untrusted = subprocess.run(["curl", "-sS", url], capture_output=True)
     assert untrusted.returncode == 60
@@ -156,9 +163,12 @@ def test_curl_and_tritonclient_over_tls(secure, authority):
 
 
 def test_large_bodies_and_answers_over_tls(secure):
-    rows = numpy.random.default_rng(1).random((4, 1 << 20), dtype=numpy.float32)  # 16 MiB: many records, and sockets that fill
-    rows_name = {"name": "x", "shape": list(rows.shape), "datatype": "FP32", "parameters": {"binary_data_size": rows.nbytes}}
-    body, headers = binary({"inputs": [rows_name], "outputs": [{"name": "y", "parameters": {"binary_data": True}}]}, rows.tobytes())
+    # 16 MiB: many records, and sockets that fill
+    rows = numpy.random.default_rng(1).random((4, 1 << 20), dtype=numpy.float32)
+    rows_name = {"name": "x", "shape": list(rows.shape), "datatype": "FP32",
+                 "parameters": {"binary_data_size": rows.nbytes}}
+    body, headers = binary({"inputs": [rows_name], "outputs": [{"name": "y", "parameters": {"binary_data": True}}]},
+                           rows.tobytes())
     with secure.connect() as connection:
         for _ in range(2):
             connection.send(message("POST", "/v2/models/wide/infer", body, headers))
@@ -181,7 +191,8 @@ def test_pipelined_and_slowly_sent_requests_over_tls(secure):
         assert connection.socket.recv(1) == b""  # ended by close_notify: a cut would be an error
 
 
-@pytest.mark.parametrize("version, speaks", [(ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)])
+@pytest.mark.parametrize("version, speaks", [(ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True),
+                                             (ssl.TLSVersion.TLSv1_3, True)])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_versions_of_tls(secure, authority, version, speaks):
     for port in (secure.port, secure.ports["metrics"]):
@@ -237,7 +248,7 @@ def test_a_handshake_that_does_not_end_is_cut_off_and_holds_up_no_other(secure):
 
 
 def client_hello():
-    """What a client of TLS sends first."""
+    """First bytes of a TLS client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
     with pytest.raises(ssl.SSLWantReadError):
@@ -246,13 +257,15 @@ def client_hello():
 
 
 def test_connections_in_handshakes_count(folder, authority, pair):
-    with Server(folder, "--tls-cert", pair[0], "--tls-key", pair[1], "--http-max-connections", "2", tls=authority.context()) as running:
+    with Server(folder, "--tls-cert", pair[0], "--tls-key", pair[1], "--http-max-connections", "2",
+                tls=authority.context()) as running:
 
         def is_refused_beside_two():
             with Connection(running.port), Connection(running.port):
                 return not connects(authority.context(), running.port)
 
-        wait_until(is_refused_beside_two)  # an earlier connection may still be ending, and one of the two was refused in its place
+        # An earlier connection may still be ending, and one of the two was refused in its place
+        wait_until(is_refused_beside_two)
         wait_until(lambda: connects(authority.context(), running.port))
 
 
@@ -294,11 +307,15 @@ def test_with_an_authority_of_clients_they_need_a_certificate(folder, authority,
 def test_unusable_files_are_refused_at_the_start(folder, authority, pair, files, says):
     authority.issue("other"), authority.issue("expired", days=-1)
     encrypted = authority.key("encrypted")
-    subprocess.run(["openssl", "pkey", "-in", pair[1], "-aes128", "-passout", "pass:secret", "-out", encrypted], check=True)
-    options = [word for pair_ in zip(("--tls-cert", "--tls-key", "--tls-client-ca"), files) for word in (pair_[0], str(authority.folder / pair_[1]))]
-    done = subprocess.run([RIDGE, "serve", folder, "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", *options], capture_output=True, text=True, timeout=60)
+    subprocess.run(["openssl", "pkey", "-in", pair[1], "-aes128", "-passout", "pass:secret", "-out", encrypted],
+                   check=True)
+    options = [word for pair_ in zip(("--tls-cert", "--tls-key", "--tls-client-ca"), files)
+               for word in (pair_[0], str(authority.folder / pair_[1]))]
+    done = subprocess.run([RIDGE, "serve", folder, "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0",
+                           *options], capture_output=True, text=True, timeout=60)
     assert done.returncode == 3 and says in done.stderr, done.stderr
-    secrets = [line for file in authority.folder.glob("*.key") for line in file.read_text().splitlines() if len(line) == 64]
+    secrets = [line for file in authority.folder.glob("*.key") for line in file.read_text().splitlines()
+               if len(line) == 64]
     assert secrets and not any(line in done.stderr for line in secrets)
 
 
@@ -341,7 +358,8 @@ def test_keys_open_their_groups_over_http(keyed, groups, method, path, body):
             answer = ask(headers)
             assert (answer.status == 403) == (bool(groups) and name not in groups), answer
             assert answer.status != 401
-    for headers in ({}, bearer("key-of-nobody-at-all"), {"x-api-key": "key-of-nobody-at-all"}, {"Authorization": INFERENCE}):
+    for headers in ({}, bearer("key-of-nobody-at-all"), {"x-api-key": "key-of-nobody-at-all"},
+                    {"Authorization": INFERENCE}):
         answer = ask(headers)
         assert (answer.status == 401) == bool(groups), answer
         assert not groups or answer.headers["www-authenticate"].startswith("Bearer")
@@ -356,10 +374,12 @@ def test_the_metrics_port_asks_for_keys_of_metrics(keyed):
 
 def test_a_refused_body_is_not_read(keyed):
     with keyed.connect() as connection:
-        connection.send(message("POST", "/v2/models/identity/infer", headers={"Content-Length": str(1 << 33), "Inference-Header-Content-Length": "100"}))
+        connection.send(message("POST", "/v2/models/identity/infer",
+                                headers={"Content-Length": str(1 << 33), "Inference-Header-Content-Length": "100"}))
         assert connection.read().status == 401
     with keyed.connect() as connection:
-        connection.send(message("POST", "/v2/models/identity/infer", headers={"Transfer-Encoding": "chunked", "Expect": "100-continue"}))
+        connection.send(message("POST", "/v2/models/identity/infer",
+                                headers={"Transfer-Encoding": "chunked", "Expect": "100-continue"}))
         assert connection.read().status == 401  # without 100 before it
     with keyed.connect() as connection:  # without a body the connection stays
         for status, headers in ((401, {}), (403, bearer(METRICS)), (200, bearer(INFERENCE))):
@@ -374,18 +394,23 @@ def test_a_key_given_twice_is_malformed(keyed):
 
 
 UNARY = {
-    "": ["inference.GRPCInferenceService/ServerLive", "inference.GRPCInferenceService/ServerReady", "inference.GRPCInferenceService/ModelReady", "grpc.health.v1.Health/Check"],
-    "inference control": [f"inference.GRPCInferenceService/{name}" for name in ("ServerMetadata", "ModelMetadata", "ModelConfig")],
+    "": ["inference.GRPCInferenceService/ServerLive", "inference.GRPCInferenceService/ServerReady",
+         "inference.GRPCInferenceService/ModelReady", "grpc.health.v1.Health/Check"],
+    "inference control": [f"inference.GRPCInferenceService/{name}"
+                          for name in ("ServerMetadata", "ModelMetadata", "ModelConfig")],
     "inference control metrics": ["inference.GRPCInferenceService/ModelStatistics"],
     "inference": ["inference.GRPCInferenceService/ModelInfer"],
     "control": [f"inference.GRPCInferenceService/{name}" for name in (
-        "RepositoryIndex", "RepositoryModelLoad", "RepositoryModelUnload", "LogSettings", "TraceSetting", "SystemSharedMemoryStatus",
-        "SystemSharedMemoryRegister", "SystemSharedMemoryUnregister", "CudaSharedMemoryStatus", "CudaSharedMemoryRegister", "CudaSharedMemoryUnregister")],
+        "RepositoryIndex", "RepositoryModelLoad", "RepositoryModelUnload", "LogSettings", "TraceSetting",
+        "SystemSharedMemoryStatus",
+        "SystemSharedMemoryRegister", "SystemSharedMemoryUnregister", "CudaSharedMemoryStatus",
+        "CudaSharedMemoryRegister", "CudaSharedMemoryUnregister")],
 }
 STREAMS = {
     "": ["grpc.health.v1.Health/Watch"],
     "inference": ["inference.GRPCInferenceService/ModelStreamInfer"],
-    "inference control": ["grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"],
+    "inference control": ["grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                          "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"],
 }
 
 
@@ -404,7 +429,8 @@ def code_of(channel, method, key, field):
         return error.code()
 
 
-@pytest.mark.parametrize("groups, method", [(groups, name) for table in (UNARY, STREAMS) for groups, names in table.items() for name in names])
+@pytest.mark.parametrize("groups, method", [(groups, name) for table in (UNARY, STREAMS) for groups,
+                                            names in table.items() for name in names])
 def test_keys_open_their_groups_over_grpc(keyed, groups, method):
     with grpc.insecure_channel(f"127.0.0.1:{keyed.ports['grpc']}") as channel:
         for name, key in (("inference", INFERENCE), ("control", CONTROL), ("metrics", METRICS)):
@@ -455,18 +481,22 @@ def test_certificates_and_keys_change_under_load_without_a_failed_request(folder
             os.rename(f"{target}.next", target)
 
     def serial(port):
-        with socket.create_connection(("127.0.0.1", port)) as plain, authority.context().wrap_socket(plain, server_hostname="localhost") as wrapped:
+        with socket.create_connection(("127.0.0.1",
+                                       port)) as plain, authority.context().wrap_socket(plain,
+                                                                                        server_hostname="localhost") as wrapped:
             return int(wrapped.getpeercert()["serialNumber"], 16)
 
     def grpc_serial(port):
         context = authority.context()
         context.set_alpn_protocols(["h2"])
-        with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain, server_hostname="localhost") as wrapped:
+        with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain,
+                                                                                         server_hostname="localhost") as wrapped:
             return int(wrapped.getpeercert()["serialNumber"], 16)
 
     put(first)
     write_keys(keys, f"all {old}")
-    with Server(folder, "--tls-cert", live[0], "--tls-key", live[1], "--keys", keys, tls=authority.context()) as running:
+    with Server(folder, "--tls-cert", live[0], "--tls-key", live[1], "--keys", keys,
+                tls=authority.context()) as running:
         grpc_port, stop, served = running.ports["grpc"], threading.Event(), [0, 0, 0]
         current = [old]
         assert serial(running.port) == grpc_serial(grpc_port) == serial(running.ports["metrics"]) == 101
@@ -479,7 +509,8 @@ def test_certificates_and_keys_change_under_load_without_a_failed_request(folder
         def one_connection():
             with running.connect() as connection:
                 while not stop.is_set():
-                    connection.send(message("POST", "/v2/models/identity/infer", json.dumps(REQUEST), bearer(current[0])))
+                    connection.send(message("POST", "/v2/models/identity/infer", json.dumps(REQUEST),
+                                            bearer(current[0])))
                     assert connection.read().status == 200
                     served[1] += 1
 
@@ -489,7 +520,9 @@ def test_certificates_and_keys_change_under_load_without_a_failed_request(folder
                 request = pb.ModelMetadataRequest(name="identity").SerializeToString()
                 with grpc.secure_channel(f"localhost:{grpc_port}", authority.credentials(), options) as channel:
                     for _ in range(3):
-                        channel.unary_unary("/inference.GRPCInferenceService/ModelMetadata")(request, timeout=60, metadata=[("x-api-key", current[0])])
+                        channel.unary_unary("/inference.GRPCInferenceService/ModelMetadata")(request, timeout=60,
+                                                                                             metadata=[("x-api-key",
+                                                                                                        current[0])])
                         served[2] += 1
 
         with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -498,11 +531,13 @@ def test_certificates_and_keys_change_under_load_without_a_failed_request(folder
                 wait_until(lambda: min(served) > 0)
                 put(second)
                 write_keys(keys, f"all {old}", f"all {new}")
-                wait_until(lambda: serial(running.port) == grpc_serial(grpc_port) == serial(running.ports["metrics"]) == 102)
+                wait_until(lambda: serial(running.port) == grpc_serial(grpc_port) == serial(running.ports["metrics"])
+                           == 102)
                 wait_until(lambda: running.get("/v2", bearer(new)).status == 200)
                 current[0] = new
                 before = list(served)
-                wait_until(lambda: all(now > then + 4 for now, then in zip(served, before)) or any(client.done() for client in clients))
+                wait_until(lambda: all(now > then + 4 for now, then in zip(served, before))
+                           or any(client.done() for client in clients))
                 write_keys(keys, f"all {new}")  # the clients have changed over
                 wait_until(lambda: running.get("/v2", bearer(old)).status == 401)
             finally:

@@ -1,4 +1,5 @@
-"""Traces: spans at a collector of OpenTelemetry, the W3C context over HTTP and gRPC, settings by both protocols, a collector that does not answer."""
+"""Traces: spans at a collector of OpenTelemetry, the W3C context over HTTP and gRPC, settings by both protocols, a
+collector that does not answer."""
 
 import http.server
 import json
@@ -30,7 +31,8 @@ class Collector:
             def do_POST(self):
                 assert self.path == "/v1/traces" and self.headers["Content-Type"] == "application/json"
                 for resource in json.loads(self.rfile.read(int(self.headers["Content-Length"])))["resourceSpans"]:
-                    collector.resources.append({each["key"]: each["value"]["stringValue"] for each in resource["resource"]["attributes"]})
+                    collector.resources.append({each["key"]: each["value"]["stringValue"]
+                                                for each in resource["resource"]["attributes"]})
                     for scope in resource["scopeSpans"]:
                         collector.spans += scope["spans"]
                 self.send_response(status)
@@ -46,11 +48,12 @@ class Collector:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def wait(self, count):
-        """That many requests' spans, as [request, {stage: span}]."""
+        """Spans of that many requests, as [request, {stage: span}]."""
         roots = lambda: [span for span in self.spans if span["name"] == "InferRequest"]
         wait_until(lambda: len(roots()) >= count)
         assert len(roots()) == count
-        return [(root, {span["name"]: span for span in self.spans if span.get("parentSpanId") == root["spanId"]}) for root in roots()]
+        return [(root, {span["name"]: span for span in self.spans if span.get("parentSpanId") == root["spanId"]})
+                for root in roots()]
 
     def close(self):
         self.server.shutdown()
@@ -81,7 +84,8 @@ def value():
 
 def test_spans_of_http_and_grpc_with_the_callers_context(repository, collector, tmp_path):
     access = tmp_path / "access"
-    with traced(repository, collector.url, "rate=1000000", "opentelemetry,resource=service.name=shop", wait_ready=True) as server:
+    with traced(repository, collector.url, "rate=1000000", "opentelemetry,resource=service.name=shop",
+                wait_ready=True) as server:
         assert server.infer("identity", REQUEST).status == 200  # the first of a million
         assert server.infer("identity", REQUEST).status == 200
         assert server.infer("identity", REQUEST, CONTEXT).status == 200
@@ -105,10 +109,12 @@ def test_spans_of_http_and_grpc_with_the_callers_context(repository, collector, 
         assert "parentSpanId" not in own[0] and own[0]["traceId"] != TRACE
         for root, _ in (http, grpc, *stream):
             assert (root["traceId"], root["parentSpanId"], root["traceState"]) == (TRACE, PARENT, "vendor=1")
-        assert attributes(http[0]) == {"triton.model_name": "identity", "triton.model_version": "1", "triton.request_id": "r1", "ridge.protocol": "http",
+        assert attributes(http[0]) == {"triton.model_name": "identity", "triton.model_version": "1",
+                                       "triton.request_id": "r1", "ridge.protocol": "http",
                                        "ridge.batch_rows": "1", "ridge.batch_requests": "1"}
         assert attributes(grpc[0])["triton.request_id"] == "g1" and attributes(grpc[0])["ridge.protocol"] == "grpc"
-        wait_until(lambda: f'ridge_trace_spans{{outcome="sent"}} {5 * 7}' in server.metrics())  # counted once the collector has answered
+        # Counted once the collector has answered
+        wait_until(lambda: f'ridge_trace_spans{{outcome="sent"}} {5 * 7}' in server.metrics())
 
 
 def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, collector, tmp_path):
@@ -118,7 +124,8 @@ def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, 
         assert server.infer("identity", b"{broken").status == 400
         outside = grpc_library.InferInput("x", [1, 1], "INT64")
         outside.set_data_from_numpy(numpy.full((1, 1), 99, numpy.int64))
-        assert server.infer("table", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64", "data": [99]}]}).status == 500
+        assert server.infer("table", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64",
+                                                  "data": [99]}]}).status == 500
         with grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as client:
             for model, given in ("nope", value()), ("table", outside):
                 with pytest.raises(InferenceServerException):
@@ -129,7 +136,8 @@ def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, 
             assert "status" not in clients
         for servers in failed, grpc_failed:
             assert servers["status"]["code"] == 2 and servers["status"]["message"].startswith("model 'table'"), servers
-    with Server(repository, "--trace-config", f"opentelemetry,url={collector.url}", "--trace-config", "level=TIMESTAMPS", "--trace-config", "rate=1",
+    with Server(repository, "--trace-config", f"opentelemetry,url={collector.url}", "--trace-config",
+                "level=TIMESTAMPS", "--trace-config", "rate=1",
                 "--trace-config", "opentelemetry,bsp_schedule_delay=600000", "--access-log", access) as server:
         assert server.infer("identity", REQUEST).status == 200
         wait_until(lambda: access.exists() and "/infer" in access.read_text())
@@ -140,20 +148,25 @@ def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, 
 def test_settings_over_http_and_grpc(repository, collector):
     with traced(repository, collector.url, "rate=5", "count=7") as server:
         with http_library.InferenceServerClient(f"127.0.0.1:{server.port}") as http, grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as grpc:
-            start = {"trace_level": ["TIMESTAMPS"], "trace_rate": "5", "trace_count": "7", "log_frequency": "0", "trace_file": "", "trace_mode": "opentelemetry"}
+            start = {"trace_level": ["TIMESTAMPS"], "trace_rate": "5", "trace_count": "7", "log_frequency": "0",
+                     "trace_file": "", "trace_mode": "opentelemetry"}
             assert "trace" in server.get("/v2").json()["extensions"]
             assert server.post("/v2/trace/setting", {"trace_level": "OFF"}).status == 400, "it is a list"
             assert http.get_trace_settings() == start == http.get_trace_settings("identity")
-            assert http.update_trace_settings("identity", settings={"trace_rate": "1", "trace_count": "-1"})["trace_rate"] == "1"
+            assert http.update_trace_settings("identity",
+                                              settings={"trace_rate": "1", "trace_count": "-1"})["trace_rate"] == "1"
             assert grpc.get_trace_settings("identity", as_json=True)["settings"]["trace_rate"]["value"] == ["1"]
             assert grpc.get_trace_settings(as_json=True)["settings"]["trace_rate"]["value"] == ["5"]
             for _ in range(3):
                 assert server.infer("identity", REQUEST).status == 200
             collector.wait(3)
-            assert grpc.update_trace_settings("identity", settings={"trace_level": "OFF"}, as_json=True)["settings"]["trace_level"]["value"] == ["OFF"]
+            assert grpc.update_trace_settings("identity", settings={"trace_level": "OFF"},
+                                              as_json=True)["settings"]["trace_level"]["value"] == ["OFF"]
             assert server.infer("identity", REQUEST, CONTEXT).status == 200
-            assert http.update_trace_settings("identity", settings={"trace_level": None, "trace_rate": None, "trace_count": None}) == start
-            for settings in ({"trace_level": ["TENSORS"]}, {"trace_rate": "0"}, {"trace_file": "/tmp/x"}, {"log_frequency": "1"}, {"trace_mode": "triton"}, {"other": "1"}):
+            assert http.update_trace_settings("identity", settings={"trace_level": None, "trace_rate": None,
+                                                                    "trace_count": None}) == start
+            for settings in ({"trace_level": ["TENSORS"]}, {"trace_rate": "0"}, {"trace_file": "/tmp/x"},
+                             {"log_frequency": "1"}, {"trace_mode": "triton"}, {"other": "1"}):
                 with pytest.raises(InferenceServerException):
                     http.update_trace_settings(settings=settings)
                 with pytest.raises(InferenceServerException):
@@ -178,7 +191,8 @@ def test_without_traces_all_is_off_and_cannot_be_changed(server):
 def test_a_collector_that_is_not_there_or_refuses_changes_nothing(repository):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        with traced(repository, f"http://127.0.0.1:{unused.getsockname()[1]}", "rate=1", "opentelemetry,bsp_max_queue_size=10") as server:
+        with traced(repository, f"http://127.0.0.1:{unused.getsockname()[1]}", "rate=1",
+                    "opentelemetry,bsp_max_queue_size=10") as server:
             for _ in range(50):
                 assert server.infer("identity", REQUEST).status == 200
             wait_until(lambda: f'ridge_trace_spans{{outcome="dropped"}} {50 * 7}' in server.metrics())
@@ -194,7 +208,8 @@ def test_a_collector_that_is_not_there_or_refuses_changes_nothing(repository):
 
 def test_the_end_does_not_wait_for_a_collector_that_does_not_answer(repository):
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        settings = (f"opentelemetry,url=http://127.0.0.1:{silent.getsockname()[1]}", "opentelemetry,bsp_schedule_delay=20", "level=TIMESTAMPS", "rate=1")
+        settings = (f"opentelemetry,url=http://127.0.0.1:{silent.getsockname()[1]}",
+                    "opentelemetry,bsp_schedule_delay=20", "level=TIMESTAMPS", "rate=1")
         with Server(repository, "--exit-timeout-secs=3", *(f"--trace-config={each}" for each in settings)) as server:
             assert server.infer("identity", REQUEST).status == 200
             with silent.accept()[0]:  # a batch is under way
@@ -204,7 +219,8 @@ def test_the_end_does_not_wait_for_a_collector_that_does_not_answer(repository):
             assert "the last 14 spans of traces are dropped" in log and "a model was still" not in log
 
 
-@pytest.mark.parametrize("setting", ["triton,file=/tmp/x", "rate=0", "level=TENSORS", "opentelemetry,url=https://collector:4318/v1/traces"])
+@pytest.mark.parametrize("setting", ["triton,file=/tmp/x", "rate=0", "level=TENSORS",
+                                     "opentelemetry,url=https://collector:4318/v1/traces"])
 def test_wrong_settings_are_wrong_usage(repository, setting):
     done = subprocess.run([RIDGE, "serve", str(repository), "--trace-config", setting], capture_output=True, text=True)
     assert done.returncode == 2 and f"--trace-config {setting}" in done.stderr

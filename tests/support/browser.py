@@ -1,4 +1,7 @@
-"""A real browser for pages: Debian's Chromium, driven by Playwright, without network; and what every page of ours must do."""
+"""A real browser for pages:
+
+Debian's Chromium, driven by Playwright, without network; and what every page of ours must do.
+"""
 
 import atexit
 import contextlib
@@ -28,12 +31,18 @@ def chromium():
 
 @contextlib.contextmanager
 def page(width, height=900, origin=None, **context_options):
-    """A page of the given width; yields (page, complaints): what its console and its network said. A page of a server may ask that: `origin`."""
-    context = chromium().new_context(viewport={"width": width, "height": height}, offline=origin is None, **context_options)
+    """A page of the given width; yields (page, complaints): what its console and its network said.
+
+    A page of a server may ask that: `origin`.
+    """
+    context = chromium().new_context(viewport={"width": width, "height": height}, offline=origin is None,
+                                     **context_options)
     opened, complaints = context.new_page(), []
-    opened.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("console",
+              lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("request", lambda request: None if request.url.startswith(("file:", "data:", origin or "file:")) else complaints.append(request.url))
+    opened.on("request", lambda request: None
+              if request.url.startswith(("file:", "data:", origin or "file:")) else complaints.append(request.url))
     try:
         yield opened, complaints
     finally:
@@ -51,7 +60,10 @@ _shown = {}  # by width: the file and the time that it was written, its page, wh
 
 @contextlib.contextmanager
 def shown(path, width):
-    """(page, complaints) of the page in that file, drawn. It is opened once for all checks of it in a row: who changes it changes it back."""
+    """(page, complaints) of the page in that file, drawn.
+
+    It is opened once for all checks of it in a row: who changes it changes it back.
+    """
     key = path, path.stat().st_mtime_ns
     if width not in _shown or _shown[width][0] != key:
         if width in _shown:
@@ -93,7 +105,8 @@ def check_fits(path, width):
 def check_figures(path, data, expected):
     """Every figure is the member of `data` that it says it is; those expected are among them."""
     with shown(path, 1280) as (opened, _):
-        figures = opened.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
+        figures = opened.eval_on_selector_all("[data-member]",
+                                              "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
     assert expected <= {name for name, _, _ in figures}
     for name, value, text in figures:
         assert value == pytest.approx(member(data, name), rel=1e-12), name
@@ -109,7 +122,7 @@ def check_name_stays_text(path, title, names):
         assert complaints == []
 
 
-# What the page says in its text and in its charts, but for names from outside (translate=no).
+# Texts of the page and of its charts, but for names from outside (translate=no).
 TEXTS = """() => {
     const texts = [];
     const walker = document.createTreeWalker(document.getElementById('page'), NodeFilter.SHOW_TEXT);
@@ -131,7 +144,8 @@ HALF_WIDTH = re.compile(rf"{CHINESE} ?[,;:!?](?!\w)|[,;!?]{CHINESE}|{CHINESE}\(|
 
 
 def check_chinese(path, quoted=()):
-    """Switched to Chinese, the page has no English sentence left but for `quoted`, which others wrote; and back again."""
+    """Switched to Chinese, the page has no English sentence left but for `quoted`, which others wrote; and back
+    again."""
     with shown(path, 1280) as (opened, complaints):
         english = opened.locator("h2").all_text_contents()
         opened.click("#language")
@@ -146,7 +160,8 @@ def check_chinese(path, quoted=()):
 
 
 def check_paper(path):
-    """Dark where the system is; on a sheet of paper light, no wider than it, each chart within its section, nothing over anything else."""
+    """Dark where the system is; on a sheet of paper light, no wider than it, each chart within its section, nothing
+    over anything else."""
     with page(718, 1000, color_scheme="dark") as (opened, complaints):
         show(opened, path)
         assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"

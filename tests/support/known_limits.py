@@ -1,4 +1,5 @@
-"""The limits of this machine, measured once for all tests and kept beside the build: measuring takes every CPU for several seconds."""
+"""The limits of this machine, measured once for all tests and kept beside the build: measuring takes every CPU for
+several seconds."""
 
 import os
 import pathlib

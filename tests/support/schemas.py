@@ -31,8 +31,9 @@ STRICT = {name: strict(schema) for name, schema in SCHEMAS.items()}
 
 
 def errors_of(name, document, strictly=True):
-    """What is wrong with a document; strictly: also members that its schema does not name."""
+    """Faults of a document; strictly: also members that its schema does not name."""
     schemas = STRICT if strictly else SCHEMAS
-    registry = Registry().with_resources((f"{stem}.json", Resource.from_contents(schema)) for stem, schema in schemas.items())
+    registry = Registry().with_resources((f"{stem}.json", Resource.from_contents(schema)) for stem,
+                                         schema in schemas.items())
     validator = Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
     return [f"{name}: {error.json_path}: {error.message[:300]}" for error in validator.iter_errors(document)]

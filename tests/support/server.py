@@ -33,7 +33,8 @@ class Answer:
 
 
 class Connection:
-    """One connection, to a port or to "unix:PATH", by TLS if a context for it is given; send bytes, read answers one at a time."""
+    """One connection, to a port or to "unix:PATH", by TLS if a context for it is given; send bytes, read answers one at
+    a time."""
 
     def __init__(self, port, timeout=30, tls=None):
         if isinstance(port, str):
@@ -70,7 +71,8 @@ class Connection:
         return data
 
     def deliver(self, data):
-        """Sends less than a packet and returns once the server has taken it in: it comes behind a request that is answered at once."""
+        """Sends less than a packet and returns once the server has taken it in: it comes behind a request that is
+        answered at once."""
         self.send(message("GET", "/v2/health/live") + (data if isinstance(data, bytes) else data.encode()))
         assert self.read().status == 200
 
@@ -135,7 +137,8 @@ def message(method, path, body=b"", headers=(), version="HTTP/1.1"):
 class Server:
     """A running `ridge serve`. Use as a context manager; leaving it stops the process by SIGTERM and checks exit 0."""
 
-    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(), log_to=None, tls=None, pass_fds=()):
+    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(),
+                 log_to=None, tls=None, pass_fds=()):
         self.tls = tls  # how to connect; None: plain
         self.folder = tempfile.TemporaryDirectory()
         self.port_file = pathlib.Path(self.folder.name) / "ports"
@@ -144,9 +147,10 @@ class Server:
         self.log = open(self.log_path, "wb")
         # PIPE-less: a full pipe must never block the server under test.
         self.process = subprocess.Popen(
-            [*wrapper, RIDGE, "serve", str(repository), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file), "--drain-secs=0",
-             *map(str, arguments)],
-            stdout=self.log, stderr=self.log if log_to is None else log_to, env={**os.environ, **(environment or {})}, pass_fds=pass_fds)
+            [*wrapper, RIDGE, "serve", str(repository), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0",
+             "--port-file", str(self.port_file), "--drain-secs=0", *map(str, arguments)],
+            stdout=self.log, stderr=self.log if log_to is None else log_to, env={**os.environ, **(environment or {})},
+            pass_fds=pass_fds)
         try:
             self.ports = self._wait_ports()
             self.port = self.ports["http"]
@@ -263,7 +267,8 @@ def fp32(name, shape, values):
 def binary(header, *blobs):
     """(body, headers) of a binary request."""
     text = json.dumps(header).encode() if not isinstance(header, bytes) else header
-    return text + b"".join(blobs), {"Inference-Header-Content-Length": str(len(text)), "Content-Type": "application/octet-stream"}
+    return text + b"".join(blobs), {"Inference-Header-Content-Length": str(len(text)),
+                                    "Content-Type": "application/octet-stream"}
 
 
 def split_binary(answer):

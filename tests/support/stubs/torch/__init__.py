@@ -1,4 +1,5 @@
-"""A stub of PyTorch: tensors without numbers, and a clock that moves with each operation, by rates from TORCH_RATES (JSON, FLOP/s by type or bytes/s).
+"""A stub of PyTorch: tensors without numbers, and a clock that moves with each operation, by rates from TORCH_RATES
+(JSON, FLOP/s by type or bytes/s).
 
 It refuses what the real one refuses: wrong types, devices, layouts of 8-bit factors.
 """
@@ -18,7 +19,8 @@ def spend(what, work):
 
 class Tensor:
     def __init__(self, shape, dtype, device="cpu", turned=False):
-        if dtype not in (bfloat16, float16, float32, float64, float8_e4m3fn, int8, uint8) or device not in ("cpu", "cuda"):
+        if dtype not in (bfloat16, float16, float32, float64, float8_e4m3fn, int8,
+                         uint8) or device not in ("cpu", "cuda"):
             raise RuntimeError(f"no {dtype} on {device}")
         self.shape, self.dtype, self.device, self.turned = shape, dtype, device, turned
 
