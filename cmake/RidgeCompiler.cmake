@@ -6,7 +6,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_COLOR_DIAGNOSTICS ON)
 
-# The reference compiler (Debian 12's) must be silent; another one may know new warnings, and a user's build should not fail on them.
+# The reference compiler (Debian 12's) must be silent; another one may know new warnings, and a user's build should not
+# fail on them.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(reference_compiler ON)
 else()

@@ -1,4 +1,5 @@
-# The libraries outside this repository, as targets. Debian's come from the system, the others from .deps (see ./dev setup).
+# The libraries outside this repository, as targets. Debian's come from the system, the others from .deps (see ./dev
+# setup).
 set(RIDGE_DEPS "${PROJECT_SOURCE_DIR}/.deps" CACHE PATH "Where ./dev setup puts what Debian does not have")
 if(NOT EXISTS "${RIDGE_DEPS}/onnx/lib/libonnx.a")
   message(FATAL_ERROR "The dependencies are not there yet: run ./dev setup first (looked in ${RIDGE_DEPS})")
@@ -22,8 +23,8 @@ if(NOT TARGET SQLite3::SQLite3)  # its name since CMake 4.3
   add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)
 endif()
 
-# ONNX: schemas, checker, shape inference; <onnx/onnx_pb.h> and its friends. Its own package file asks for a protobuf package
-# that Debian does not install, so the targets are read directly.
+# ONNX: schemas, checker, shape inference; <onnx/onnx_pb.h> and its friends. Its own package file asks for a protobuf
+# package that Debian does not install, so the targets are read directly.
 include("${RIDGE_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
 add_library(ridge_onnx INTERFACE)
 target_link_libraries(ridge_onnx INTERFACE ONNX::onnx)
@@ -92,8 +93,8 @@ target_include_directories(ridge_model_config_proto SYSTEM PUBLIC "${proto_dir}"
 target_link_libraries(ridge_model_config_proto PUBLIC protobuf::libprotobuf)
 target_compile_options(ridge_model_config_proto PRIVATE -w -O1)
 
-# The schemas of what gRPC serves: "grpc_service.pb.h" from the same descriptors, and those of src/front/grpc/schema. Messages only:
-# their services are served without generated code.
+# The schemas of what gRPC serves: "grpc_service.pb.h" from the same descriptors, and those of src/front/grpc/schema.
+# Messages only: their services are served without generated code.
 set(service_sources "${proto_dir}/grpc_service.pb.cc")
 add_custom_command(
   OUTPUT "${proto_dir}/grpc_service.pb.cc" "${proto_dir}/grpc_service.pb.h"

@@ -1,4 +1,5 @@
-# The engine that tests use, tests/unit/engine/fake: libridge_fake.so beside the program, which opens it for --engine fake. Not installed.
+# The engine that tests use, tests/unit/engine/fake: libridge_fake.so beside the program, which opens it for --engine
+# fake. Not installed.
 if(RIDGE_FUZZ)
   return()
 endif()

@@ -3,10 +3,10 @@
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
 #   tests/unit/NAME/**.h         -> what these share: fakes and models, included as "NAME/x.h"
-# Subfolders after EXCEPT are something else's sources. Files after SHARED are a library of their own, ridge_NAME_shared, for what links
-# nothing else of the folder. ONCE: its code runs once for a user's command or waits for a device, so the time
-# to compile it counts more than its speed (-O1: a third less).
-# Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
+# Subfolders after EXCEPT are something else's sources. Files after SHARED are a library of their own,
+# ridge_NAME_shared, for what links nothing else of the folder. ONCE: its code runs once for a user's command or waits
+# for a device, so the time to compile it counts more than its speed (-O1: a third less). Does nothing for a folder
+# without sources. The libraries made so far are in RIDGE_FOLDERS.
 include(GoogleTest)
 
 set(RIDGE_FOLDERS "")
@@ -18,9 +18,9 @@ else()
   set(RIDGE_FUZZ OFF)
 endif()
 
-# Sources of a target are compiled RIDGE_UNITY at a time: most of a file's time goes into the headers that its neighbours read too.
-# Names in anonymous namespaces are therefore unique in their folder, and a macro ends with its file. A source that cannot keep
-# company says so in CMakeLists.txt. 0 compiles each by itself.
+# Sources of a target are compiled RIDGE_UNITY at a time: most of a file's time goes into the headers that its
+# neighbours read too. Names in anonymous namespaces are therefore unique in their folder, and a macro ends with its
+# file. A source that cannot keep company says so in CMakeLists.txt. 0 compiles each by itself.
 set(RIDGE_UNITY 12 CACHE STRING "How many sources of a folder are compiled together; 0: none")
 function(ridge_several_at_a_time target)
   if(RIDGE_UNITY GREATER 1)
@@ -129,7 +129,8 @@ endfunction()
 
 # ridge_embed(TARGET HEADER FUNCTION GLOB...) puts the files that match a GLOB into TARGET as text. HEADER declares
 #   std::string_view FUNCTION(std::string_view name);
-# which returns the text of the file NAME.*, or nothing when there is none. Does nothing without TARGET (the fuzz preset).
+# which returns the text of the file NAME.*, or nothing when there is none. Does nothing without TARGET (the fuzz
+# preset).
 function(ridge_embed target header function)
   if(NOT TARGET ${target})
     return()

@@ -1,10 +1,11 @@
-# cmake --install (./dev install) and cpack (./dev package): the program, its plugin, and documents written by the program that was
-# just installed or from its sources. PREFIX/lib/ridge is where the program looks for what is its own.
+# cmake --install (./dev install) and cpack (./dev package): the program, its plugin, and documents written by the
+# program that was just installed or from its sources. PREFIX/lib/ridge is where the program looks for what is its own.
 if(RIDGE_FUZZ OR NOT TARGET ridge)
   return()
 endif()
-# A packaged program finds its libraries there (install.cmake). The program in the build tree has the same run path: CMake would fill one
-# of its own up with colons to the length of the installed one, and an empty element names the current folder.
+# A packaged program finds its libraries there (install.cmake). The program in the build tree has the same run path:
+# CMake would fill one of its own up with colons to the length of the installed one, and an empty element names the
+# current folder.
 set_target_properties(ridge PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/ridge")
 install(TARGETS ridge)
 if(TARGET ridge_openvino)

@@ -6,9 +6,9 @@
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
 
-# NVIDIA's own headers, which ./dev setup brings (cublasLt.h as its Python bindings declare it): the fakes define what these
-# declare, so a wrong signature does not compile. Where they are not there (./dev build alone), neither are the fakes, and tests that
-# open one fail saying which file is missing.
+# NVIDIA's own headers, which ./dev setup brings (cublasLt.h as its Python bindings declare it): the fakes define what
+# these declare, so a wrong signature does not compile. Where they are not there (./dev build alone), neither are the
+# fakes, and tests that open one fail saying which file is missing.
 set(vendor_headers ON)
 foreach(header vendor-headers/cuda.h vendor-headers/nvml.h vendor-headers/cublasLt.h nvrtc/nvrtc.h)
   file(GLOB found CONFIGURE_DEPENDS "${RIDGE_DEPS}/${header}")

@@ -6,7 +6,8 @@
 #   package   tests/package/test_*.py          installation, completions, the Python module, packages (./dev package --check)
 #   models    tests/models/test_*.py           reference models, independent counters
 #   fuzz      src/**/*_fuzz.cc                 a short run of each fuzz target that ./dev test has built
-# A file that says "ctest: serial" in its first lines measures time and runs alone; "ctest: timeout N" sets its limit [s].
+# A file that says "ctest: serial" in its first lines measures time and runs alone; "ctest: timeout N" sets its limit
+# [s].
 if(RIDGE_FUZZ OR NOT TARGET ridge)
   return()
 endif()
@@ -15,7 +16,8 @@ set(python "${RIDGE_DEPS}/python/bin/python")
 function(ridge_script_test label name file)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "COMMAND")
   add_test(NAME "${label}.${name}" COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
-  # Long tests begin first, beside the short ones: scripts before unit tests, and those with a limit of their own before all.
+  # Long tests begin first, beside the short ones: scripts before unit tests, and those with a limit of their own before
+  # all.
   set_property(TEST "${label}.${name}" PROPERTY COST 60)
   # pocl's compiled kernels are kept beside the build, whatever cache folder a test gives to ridge.
   set_tests_properties(

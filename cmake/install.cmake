@@ -1,10 +1,12 @@
-# Run by cmake --install after the program is in place. Sets of RidgeInstall.cmake: source, build, deps, version, static_libraries.
+# Run by cmake --install after the program is in place. Sets of RidgeInstall.cmake: source, build, deps, version,
+# static_libraries.
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 set(program "${root}/bin/ridge")
 set(python "${deps}/python/bin/python")
 
-# For a package ($RIDGE_PATCHELF, set by ./dev package): the shared libraries that differ between distributions go beside the plugin,
-# each under the name it is asked for by, and find one another there. OpenSSL stays the system's, whose corrections come without a new ridge.
+# For a package ($RIDGE_PATCHELF, set by ./dev package): the shared libraries that differ between distributions go
+# beside the plugin, each under the name it is asked for by, and find one another there. OpenSSL stays the system's,
+# whose corrections come without a new ridge.
 set(libraries "")
 if(DEFINED ENV{RIDGE_PATCHELF})
   file(GLOB plugins "${root}/lib/ridge/libridge_*")

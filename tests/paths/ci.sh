@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# "I run this in CI": the commands of docs/guides/ci.md. Each gate passes on a model that is as it was, and fails on one that is not.
+# "I run this in CI": the commands of docs/guides/ci.md. Each gate passes on a model that is as it was, and fails on one
+# that is not.
 source "$RIDGE_SOURCE/tests/support/path.sh"
 
 # Once, on the runner: the result to compare with.
@@ -11,9 +12,8 @@ exits 1 ridge plan model.onnx --memory --memory-limit 1MiB
 exits 0 ridge plan model.onnx --service-ms 2 --rps 200 --p99-ms 50
 exits 1 ridge plan model.onnx --service-ms 80 --rps 200 --p99-ms 50
 
-# The gate that measures.
-# Unchanged: the answer depends on the machine, which other work may have slowed unlike in the record (1, or 3 where it was seen).
-# A hundredth of the record is reached on any machine, a hundredfold on none.
+# The gate that measures. Unchanged: the answer depends on the machine, which other work may have slowed unlike in the
+# record (1, or 3 where it was seen). A hundredth of the record is reached on any machine, a hundredfold on none.
 one_of "0 1 3" ridge tune model.onnx --compare baseline/model --tolerance 10
 scale_record() {
   "$python" - "$1" <<'END'
@@ -37,7 +37,8 @@ exits 1 ridge tune model.onnx --compare baseline/model --tolerance 10
 ridge bench model.onnx --seconds 3 --json > bench.json
 "$python" -c 'import json, sys; sys.exit(json.load(open("bench.json"))["latency_ms"]["p50"] > 1000)'
 
-# Two kept results side by side. Which answer depends on the machine: as before (0), worse (1), or not judged because it was busy (3).
+# Two kept results side by side. Which answer depends on the machine: as before (0), worse (1), or not judged because it
+# was busy (3).
 ridge bench model.onnx --seconds 2 -o before.json
 ridge bench model.onnx --seconds 2 -o now.json
 one_of "0 1 3" ridge compare before.json now.json --fail-above 50

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# "I operate the server": the commands of docs/guides/deployment.md. Readiness, metrics, a new version under load, a drain under load.
+# "I operate the server": the commands of docs/guides/deployment.md. Readiness, metrics, a new version under load, a
+# drain under load.
 source "$RIDGE_SOURCE/tests/support/path.sh"
 
 mkdir -p models/model/1 && cp model.onnx models/model/1/
@@ -9,13 +10,15 @@ curl --retry 30 --retry-connrefused --retry-all-errors -f localhost:8000/v2/heal
 
 "$python" -c 'import json; print(json.dumps({"inputs": [{"name": "image", "datatype": "FP32", "shape": [1,3,32,32], "data": [1] * 3072}]}))' > request.json
 
-# load NAME: requests one after the other until NAME.stop exists or no connection is accepted; NAME.log gets a line "STATUS version" each.
+# load NAME: requests one after the other until NAME.stop exists or no connection is accepted; NAME.log gets a line
+# "STATUS version" each.
 load() {
   local answer status
   while [ ! -e "$1.stop" ]; do
     status=0
     answer=$(curl -w '\n%{http_code}' localhost:8000/v2/models/model/infer -d @request.json 2>>"$1.err") || status=$?
-    case "$status" in 7 | 56) break ;; esac # refused; or reset, as it was still in the kernel's queue when the server closed its port
+    # Refused; or reset, as it was still in the kernel's queue when the server closed its port.
+    case "$status" in 7 | 56) break ;; esac
     [ "$status" = 0 ] || answer="curl ended with $status"
     echo "${answer##*$'\n'} $(grep -o '"model_version":"[0-9]*"' <<<"$answer")" >>"$1.log"
   done
@@ -77,7 +80,8 @@ curl --retry 30 --retry-connrefused --retry-all-errors -f --cacert server.pem \
   https://localhost:8000/v2/health/ready
 curl -f --cacert server.pem -H "Authorization: Bearer $key" \
   https://localhost:8000/v2/models/model
-[ "$(curl -o refused -w '%{http_code}' --cacert server.pem https://localhost:8000/v2/models/model)" = 401 ] || fail "a client without a key was not refused"
+[ "$(curl -o refused -w '%{http_code}' --cacert server.pem https://localhost:8000/v2/models/model)" = 401 ] ||
+  fail "a client without a key was not refused"
 curl --cacert server.pem https://localhost:8000/metrics | grep '^nv_inference_request_success' >&2
 kill -TERM "$secure"
 exits 0 wait "$secure"

@@ -1,5 +1,6 @@
-# Sourced by tests/paths/*.sh: the commands of docs/guides, as they stand there, in an empty folder with a small image classifier as
-# model.onnx. What differs is below: a port that is free instead of 8000, and the machine's limits kept beside the build.
+# Sourced by tests/paths/*.sh: the commands of docs/guides, as they stand there, in an empty folder with a small image
+# classifier as model.onnx. What differs is below: a port that is free instead of 8000, and the machine's limits kept
+# beside the build.
 #
 # Environment: RIDGE, RIDGE_SOURCE, RIDGE_DEPS, as CMake sets them.
 set -euo pipefail
@@ -8,7 +9,8 @@ python=$RIDGE_DEPS/python/bin/python
 folder=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 cd "$folder"
-PYTHONPATH=$RIDGE_SOURCE/tests/support "$python" -c 'import models, pathlib; models.classifier(pathlib.Path("model.onnx"))'
+PYTHONPATH=$RIDGE_SOURCE/tests/support "$python" \
+  -c 'import models, pathlib; models.classifier(pathlib.Path("model.onnx"))'
 
 ridge() {
   if [ "$1" = serve ]; then exec "$RIDGE" "$@" --http-port 0 --grpc-port 0 --metrics-port 0 --port-file ports.json; fi
