@@ -55,7 +55,7 @@ Result<Response> Exchange::ask(const Request& request) {
   return connection_->response();
 }
 
-Result<Json> Exchange::ask(Question question) {
+Result<Json> Exchange::ask(MetadataRequest question) {
   const std::string what = protocol_->text_of(url_, question);
   const Result<Response> answer = ask(protocol_->request(url_, question));
   if (!answer) return wrap(answer.error(), what);

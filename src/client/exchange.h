@@ -22,7 +22,7 @@ class Exchange {
   // Answers of any status. Errors: the connection ends, no answer in time, another protocol.
   Result<Response> ask(const Request& request);
   // The JSON of an answer of status 200; another status is an error, with code_of_status().
-  Result<Json> ask(Question question);
+  Result<Json> ask(MetadataRequest question);
 
   void choose(std::string model) { url_.model = std::move(model); }  // as in a URL's path
   void limit(Nanoseconds timeout) { timeout_ = timeout; }            // of each answer from now on

@@ -20,7 +20,7 @@ TEST(Exchange, AsksOneRequestAfterAnotherOnOneConnection) {
   ASSERT_TRUE(exchange) << exchange.error().message;
   EXPECT_TRUE(exchange->on_this_machine());
   for (int i = 0; i < 3; ++i) {
-    const auto json = exchange->ask(Question::kServer);
+    const auto json = exchange->ask(MetadataRequest::kServer);
     ASSERT_TRUE(json) << json.error().message;
     EXPECT_EQ((*json)["n"], i);
     EXPECT_TRUE((*json)["get"]);
@@ -32,9 +32,9 @@ TEST(Exchange, OpensTheConnectionAgainWhereTheServerClosesIt) {
   TestServer server([](const std::string&, int number) { return Reply{number == 1 ? "" : answer(200, "{}"), true}; });
   auto exchange = Exchange::open(server.url(), kPatience);
   ASSERT_TRUE(exchange);
-  ASSERT_TRUE(exchange->ask(Question::kServer));
-  const auto lost = exchange->ask(Question::kServer);
-  const auto next = exchange->ask(Question::kServer);
+  ASSERT_TRUE(exchange->ask(MetadataRequest::kServer));
+  const auto lost = exchange->ask(MetadataRequest::kServer);
+  const auto next = exchange->ask(MetadataRequest::kServer);
   EXPECT_TRUE(next) << next.error().message;
   EXPECT_GE(server.connections(), 3);
 }
@@ -45,12 +45,12 @@ TEST(Exchange, AnErrorNamesThePathTheStatusAndTheServersText) {
   });
   auto exchange = Exchange::open(server.url(), kPatience);
   ASSERT_TRUE(exchange);
-  const auto missing = exchange->ask(Question::kModel);
+  const auto missing = exchange->ask(MetadataRequest::kModel);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
   EXPECT_NE(missing.error().message.find("/v2/models/m: 404 no such model"), std::string::npos)
       << missing.error().message;
-  const auto gateway = exchange->ask(Question::kServer);
+  const auto gateway = exchange->ask(MetadataRequest::kServer);
   ASSERT_FALSE(gateway);
   EXPECT_NE(gateway.error().message.find("502 <html>"), std::string::npos) << gateway.error().message;
 }
@@ -71,7 +71,7 @@ TEST(Exchange, SilenceEndsWithTheTimeout) {
   TestServer server([](const std::string&, int) { return Reply{.bytes = "", .hold = true}; });
   auto exchange = Exchange::open(server.url(), std::chrono::milliseconds(20));
   ASSERT_TRUE(exchange);
-  const auto silent = exchange->ask(Question::kServer);
+  const auto silent = exchange->ask(MetadataRequest::kServer);
   ASSERT_FALSE(silent);
   EXPECT_NE(silent.error().message.find("no answer within 20 ms"), std::string::npos) << silent.error().message;
 }
@@ -82,7 +82,7 @@ TEST(Exchange, AnAnswerWithoutEndEndsWithTheTimeout) {
       [&](const std::string&, int) { return Reply{.bytes = head + std::string(1 << 20, 'x'), .endless = true}; });
   auto exchange = Exchange::open(server.url(), std::chrono::milliseconds(100));
   ASSERT_TRUE(exchange);
-  const auto endless = exchange->ask(Question::kServer);
+  const auto endless = exchange->ask(MetadataRequest::kServer);
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code, Code::kTimeout) << endless.error().message;
 }
@@ -91,7 +91,7 @@ TEST(Exchange, AnAnswerThatIsNoJsonIsNoWrongUsage) {
   TestServer server([](const std::string&, int) { return Reply{answer(200, "<html>")}; });
   auto exchange = Exchange::open(server.url(), kPatience);
   ASSERT_TRUE(exchange);
-  const auto page = exchange->ask(Question::kServer);
+  const auto page = exchange->ask(MetadataRequest::kServer);
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().code, Code::kFailed) << page.error().message;
 }
@@ -100,7 +100,7 @@ TEST(Exchange, AClosedPortIsRefusedAndAStrangerIsNoHttp) {
   TestServer server([](const std::string&, int) { return Reply{"SSH-2.0\r\n"}; });
   auto exchange = Exchange::open(server.url(), kPatience);
   ASSERT_TRUE(exchange);
-  EXPECT_FALSE(exchange->ask(Question::kServer));
+  EXPECT_FALSE(exchange->ask(MetadataRequest::kServer));
   server.stop();
   const auto refused = Exchange::open(server.url(), kPatience);
   ASSERT_FALSE(refused);

@@ -48,26 +48,26 @@ Result<Json> json_of(const std::string& bytes) {
 }
 
 struct Call {
-  Question question;
+  MetadataRequest question;
   const char* method;
   Request (*request)(std::string_view method, const ServerUrl& url);
   Result<Json> (*read)(const std::string& message);
 };
 constexpr std::array<Call, 4> kCalls = {{
-    {Question::kServer, "ServerMetadata",
+    {MetadataRequest::kServer, "ServerMetadata",
      [](std::string_view name, const ServerUrl&) { return call(name, inference::ServerMetadataRequest()); },
      json_of<inference::ServerMetadataResponse>},
-    {Question::kModel, "ModelMetadata",
+    {MetadataRequest::kModel, "ModelMetadata",
      [](std::string_view name, const ServerUrl& url) {
        return call(name, of_model<inference::ModelMetadataRequest>(url));
      },
      json_of<inference::ModelMetadataResponse>},
-    {Question::kStatistics, "ModelStatistics",
+    {MetadataRequest::kStatistics, "ModelStatistics",
      [](std::string_view name, const ServerUrl& url) {
        return call(name, of_model<inference::ModelStatisticsRequest>(url));
      },
      json_of<inference::ModelStatisticsResponse>},
-    {Question::kIndex, "RepositoryIndex",
+    {MetadataRequest::kIndex, "RepositoryIndex",
      [](std::string_view name, const ServerUrl&) { return call(name, inference::RepositoryIndexRequest()); },
      [](const std::string& message) -> Result<Json> {
        RIDGE_ASSIGN(Json json, json_of<inference::RepositoryIndexResponse>(message));
@@ -75,23 +75,23 @@ constexpr std::array<Call, 4> kCalls = {{
      }},
 }};
 
-const Call& call_of(Question question) { return kCalls.at(static_cast<size_t>(question)); }
+const Call& call_of(MetadataRequest question) { return kCalls.at(static_cast<size_t>(question)); }
 
 class GrpcProtocol final : public Protocol {
  public:
-  std::unique_ptr<Wire> wire(const ServerUrl& url, const Keep& keep) const override {
+  std::unique_ptr<Wire> wire(const ServerUrl& url, const BodyLimits& keep) const override {
     return grpc_wire(host_and_port(url), keep);
   }
   std::string name() const override { return "gRPC"; }
 
-  Request request(const ServerUrl& url, Question question) const override {
+  Request request(const ServerUrl& url, MetadataRequest question) const override {
     const Call& call = call_of(question);
     return call.request(call.method, url);
   }
-  Result<Json> read(Question question, const Response& answer) const override {
+  Result<Json> read(MetadataRequest question, const Response& answer) const override {
     return call_of(question).read(answer.body);
   }
-  std::string text_of(const ServerUrl& url, Question question) const override {
+  std::string text_of(const ServerUrl& url, MetadataRequest question) const override {
     return fmt::format("{} at {}", call_of(question).method, server_text(url));
   }
 

@@ -50,7 +50,7 @@ nghttp2_nv field(std::string_view name, std::string_view value) {
 // One HTTP/2 connection. A stream at a time: the callers of a load have connections of their own.
 class GrpcWire final : public Wire {
  public:
-  GrpcWire(std::string authority, const Keep& keep) : authority_(std::move(authority)), keep_(keep) {}
+  GrpcWire(std::string authority, const BodyLimits& keep) : authority_(std::move(authority)), keep_(keep) {}
   GrpcWire(const GrpcWire&) = delete;
   GrpcWire& operator=(const GrpcWire&) = delete;
   ~GrpcWire() override { nghttp2_session_del(session_); }
@@ -231,7 +231,7 @@ class GrpcWire final : public Wire {
   }
 
   const std::string authority_;
-  const Keep keep_;
+  const BodyLimits keep_;
   nghttp2_session* session_ = nullptr;
   std::string output_;       // frames
   std::string_view unsent_;  // of it
@@ -258,7 +258,7 @@ std::string grpc_message(std::string_view message) {
   return framed.append(message);
 }
 
-std::unique_ptr<Wire> grpc_wire(std::string authority, const Keep& keep) {
+std::unique_ptr<Wire> grpc_wire(std::string authority, const BodyLimits& keep) {
   return std::make_unique<GrpcWire>(std::move(authority), keep);
 }
 

@@ -13,6 +13,6 @@ namespace ridge::client {
 std::string grpc_message(std::string_view message);
 
 // `authority`: "HOST:PORT".
-std::unique_ptr<Wire> grpc_wire(std::string authority, const Keep& keep);
+std::unique_ptr<Wire> grpc_wire(std::string authority, const BodyLimits& keep);
 
 }  // namespace ridge::client

@@ -85,18 +85,18 @@ Result<InferBody> infer_body(std::span<const TensorSpec> inputs, std::span<const
 // ---------------------------------------------------------------------------------------------------------- questions
 
 struct Asked {
-  Question question;
+  MetadataRequest question;
   const char* method;
   std::string (*path)(const ServerUrl& url);
 };
 constexpr std::array<Asked, 4> kAsked = {{
-    {Question::kServer, "GET", [](const ServerUrl& url) { return url.prefix + "/v2"; }},
-    {Question::kModel, "GET", [](const ServerUrl& url) { return model_path(url); }},
-    {Question::kStatistics, "GET", [](const ServerUrl& url) { return model_path(url, "/stats"); }},
-    {Question::kIndex, "POST", [](const ServerUrl& url) { return url.prefix + "/v2/repository/index"; }},
+    {MetadataRequest::kServer, "GET", [](const ServerUrl& url) { return url.prefix + "/v2"; }},
+    {MetadataRequest::kModel, "GET", [](const ServerUrl& url) { return model_path(url); }},
+    {MetadataRequest::kStatistics, "GET", [](const ServerUrl& url) { return model_path(url, "/stats"); }},
+    {MetadataRequest::kIndex, "POST", [](const ServerUrl& url) { return url.prefix + "/v2/repository/index"; }},
 }};
 
-const Asked& asked(Question question) { return kAsked.at(static_cast<size_t>(question)); }
+const Asked& asked(MetadataRequest question) { return kAsked.at(static_cast<size_t>(question)); }
 
 constexpr size_t kShownOfAnswer = 120;  // [bytes] in errors
 
@@ -106,17 +106,19 @@ std::string_view json_text(const Response& answer) {
 
 class HttpProtocol final : public Protocol {
  public:
-  std::unique_ptr<Wire> wire(const ServerUrl&, const Keep& keep) const override { return http_wire(keep); }
+  std::unique_ptr<Wire> wire(const ServerUrl&, const BodyLimits& keep) const override { return http_wire(keep); }
   std::string name() const override { return "HTTP"; }
 
-  Request request(const ServerUrl& url, Question question) const override {
+  Request request(const ServerUrl& url, MetadataRequest question) const override {
     const Asked& row = asked(question);
     const bool post = std::string_view(row.method) == "POST";
     return {"", http_request(url, row.method, row.path(url), post ? "{}" : "",
                              post ? "Content-Type: application/json\r\n" : "")};
   }
-  Result<Json> read(Question, const Response& answer) const override { return parse_json(answer.body, "the answer"); }
-  std::string text_of(const ServerUrl& url, Question question) const override {
+  Result<Json> read(MetadataRequest, const Response& answer) const override {
+    return parse_json(answer.body, "the answer");
+  }
+  std::string text_of(const ServerUrl& url, MetadataRequest question) const override {
     const Asked& row = asked(question);
     return fmt::format("{} {}{}", row.method, server_text(url), row.path(url));
   }

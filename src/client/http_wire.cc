@@ -9,7 +9,7 @@ namespace {
 
 class HttpWire final : public Wire {
  public:
-  HttpWire(const Keep& keep, AnswerReader* reader) : parser_(keep, reader) {}
+  HttpWire(const BodyLimits& keep, AnswerReader* reader) : parser_(keep, reader) {}
 
   void open() override {}
 
@@ -59,7 +59,7 @@ class HttpWire final : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> http_wire(const Keep& keep, AnswerReader* reader) {
+std::unique_ptr<Wire> http_wire(const BodyLimits& keep, AnswerReader* reader) {
   return std::make_unique<HttpWire>(keep, reader);
 }
 

@@ -9,6 +9,6 @@
 namespace ridge::client {
 
 // `reader` as of ResponseParser.
-std::unique_ptr<Wire> http_wire(const Keep& keep, AnswerReader* reader = nullptr);
+std::unique_ptr<Wire> http_wire(const BodyLimits& keep, AnswerReader* reader = nullptr);
 
 }  // namespace ridge::client

@@ -166,7 +166,7 @@ ServerSide difference(const Statistics& before, const Statistics& after) {
 }
 
 Result<ServerInfo> describe_server(Exchange& exchange) {
-  const Result<Json> json = exchange.ask(Question::kServer);
+  const Result<Json> json = exchange.ask(MetadataRequest::kServer);
   const std::string hint = fmt::format(
       "; is this a server of the Open Inference Protocol (KServe v2), and its {} port?", exchange.protocol().name());
   if (!json) return Error{json.error().code, json.error().message + hint};
@@ -174,13 +174,14 @@ Result<ServerInfo> describe_server(Exchange& exchange) {
   if (!server)
     return Error{
         Code::kFailed,
-        unreadable(server.error(), exchange.protocol().text_of(exchange.url(), Question::kServer)).message + hint};
+        unreadable(server.error(), exchange.protocol().text_of(exchange.url(), MetadataRequest::kServer)).message +
+            hint};
   return server;
 }
 
 Result<ServedModel> describe_model(Exchange& exchange, const ServerInfo& server) {
   const ServerUrl& url = exchange.url();
-  Result<Json> json = exchange.ask(Question::kModel);
+  Result<Json> json = exchange.ask(MetadataRequest::kModel);
   if (json) {
     Result<ServedModel> model = read_model(*json);
     if (!model) return unreadable(model.error(), "metadata of " + text_of(url));
@@ -195,15 +196,15 @@ Result<ServedModel> describe_model(Exchange& exchange, const ServerInfo& server)
 }
 
 Result<std::vector<std::string>> ready_models(Exchange& exchange) {
-  const Result<Json> index = exchange.ask(Question::kIndex);
+  const Result<Json> index = exchange.ask(MetadataRequest::kIndex);
   if (!index) return Error{Code::kUnsupported, index.error().message};
   Result<std::vector<std::string>> names = ready_names(*index);
-  if (!names) return unreadable(names.error(), exchange.protocol().text_of(exchange.url(), Question::kIndex));
+  if (!names) return unreadable(names.error(), exchange.protocol().text_of(exchange.url(), MetadataRequest::kIndex));
   return names;
 }
 
 Result<Statistics> statistics(Exchange& exchange, const std::string& version) {
-  RIDGE_ASSIGN(const Json json, exchange.ask(Question::kStatistics));
+  RIDGE_ASSIGN(const Json json, exchange.ask(MetadataRequest::kStatistics));
   return read_statistics(json, version);
 }
 

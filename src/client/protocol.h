@@ -16,7 +16,7 @@
 namespace ridge::client {
 
 // Questions to a server before and after a load. kModel and kStatistics are about the URL's model.
-enum class Question { kServer, kModel, kStatistics, kIndex };
+enum class MetadataRequest { kServer, kModel, kStatistics, kIndex };
 
 // How tensors travel: as bytes (HTTP: by the extension binary_tensor_data), or as JSON.
 enum class Payload { kBinary, kJson };
@@ -30,13 +30,13 @@ struct InferRequest {
 class Protocol {
  public:
   virtual ~Protocol() = default;
-  virtual std::unique_ptr<Wire> wire(const ServerUrl& url, const Keep& keep) const = 0;
+  virtual std::unique_ptr<Wire> wire(const ServerUrl& url, const BodyLimits& keep) const = 0;
   virtual std::string name() const = 0;  // "HTTP"
 
-  virtual Request request(const ServerUrl& url, Question question) const = 0;
+  virtual Request request(const ServerUrl& url, MetadataRequest question) const = 0;
   // The answer's JSON, as HTTP has it. 64-bit integers may be texts.
-  virtual Result<Json> read(Question question, const Response& answer) const = 0;
-  virtual std::string text_of(const ServerUrl& url, Question question) const = 0;  // "GET http://HOST/v2"
+  virtual Result<Json> read(MetadataRequest question, const Response& answer) const = 0;
+  virtual std::string text_of(const ServerUrl& url, MetadataRequest question) const = 0;  // "GET http://HOST/v2"
 
   // All outputs are asked for, in the same form. Errors: FP16, BF16 and numbers that are not finite have no JSON form; nor has gRPC.
   virtual Result<InferRequest> infer(const ServerUrl& url, std::span<const TensorSpec> inputs,

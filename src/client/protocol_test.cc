@@ -118,12 +118,12 @@ TEST(GrpcProtocol, TensorsAreSentAsBytes) {
 }
 
 TEST(GrpcProtocol, QuestionsNameTheModel) {
-  for (const Question question : {Question::kModel, Question::kStatistics}) {
+  for (const MetadataRequest question : {MetadataRequest::kModel, MetadataRequest::kStatistics}) {
     const auto message = message_of<inference::ModelMetadataRequest>(grpc_protocol().request(kGrpcUrl, question));
     EXPECT_EQ(message.name(), "a b");
     EXPECT_EQ(message.version(), "3");
   }
-  EXPECT_EQ(grpc_protocol().request(kGrpcUrl, Question::kIndex).path,
+  EXPECT_EQ(grpc_protocol().request(kGrpcUrl, MetadataRequest::kIndex).path,
             "/inference.GRPCInferenceService/RepositoryIndex");
 }
 
@@ -133,7 +133,7 @@ TEST(GrpcProtocol, AnswersHaveTheMembersOfHttps) {
   model.add_versions("1");
   model.add_inputs()->set_name("scalar");
   model.mutable_inputs(0)->set_datatype("FP32");
-  const auto metadata = grpc_protocol().read(Question::kModel, answer_of(model));
+  const auto metadata = grpc_protocol().read(MetadataRequest::kModel, answer_of(model));
   ASSERT_TRUE(metadata) << metadata.error().message;
   EXPECT_EQ((*metadata)["inputs"][0]["shape"], Json::array()) << "members without a value are there";
   EXPECT_EQ((*metadata)["outputs"], Json::array());
@@ -141,7 +141,7 @@ TEST(GrpcProtocol, AnswersHaveTheMembersOfHttps) {
   inference::RepositoryIndexResponse index;
   index.add_models()->set_name("m");
   index.mutable_models(0)->set_state("READY");
-  const auto list = grpc_protocol().read(Question::kIndex, answer_of(index));
+  const auto list = grpc_protocol().read(MetadataRequest::kIndex, answer_of(index));
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ((*list)[0]["state"], "READY");
 
@@ -153,7 +153,8 @@ TEST(GrpcProtocol, AnswersHaveTheMembersOfHttps) {
 TEST(GrpcProtocol, AnAnswerThatIsNoMessageIsAnError) {
   Response answer;
   answer.body = "\xff\xff";
-  for (const Question question : {Question::kServer, Question::kModel, Question::kStatistics, Question::kIndex})
+  for (const MetadataRequest question :
+       {MetadataRequest::kServer, MetadataRequest::kModel, MetadataRequest::kStatistics, MetadataRequest::kIndex})
     EXPECT_FALSE(grpc_protocol().read(question, answer));
   EXPECT_FALSE(grpc_protocol().version_of(answer));
 }

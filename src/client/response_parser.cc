@@ -25,7 +25,7 @@ constexpr uint32_t kHeaderLimit = 64 << 10;  // [bytes]
 // (boostorg/beast#2861).
 class Collector final : public beast::http::basic_parser<false> {
  public:
-  Collector(Response& response, const Keep& keep, AnswerReader* reader)
+  Collector(Response& response, const BodyLimits& keep, AnswerReader* reader)
       : response_(response), keep_(keep), reader_(reader) {
     body_limit(std::numeric_limits<uint64_t>::max());  // boost::none, "no limit", refuses every body in Boost 1.74
     header_limit(kHeaderLimit);
@@ -61,7 +61,7 @@ class Collector final : public beast::http::basic_parser<false> {
   void on_finish_impl(ErrorCode&) override {}
 
   Response& response_;
-  const Keep& keep_;
+  const BodyLimits& keep_;
   AnswerReader* reader_;
   size_t left_ = 0;
 };
@@ -71,7 +71,7 @@ bool is_interim(int status) { return status >= 100 && status < 200; }
 }  // namespace
 
 struct ResponseParser::Impl {
-  Keep keep;
+  BodyLimits keep;
   AnswerReader* reader = nullptr;
   Response response;
   std::optional<Collector> parser;
@@ -97,7 +97,7 @@ struct ResponseParser::Impl {
   }
 };
 
-ResponseParser::ResponseParser(const Keep& keep, AnswerReader* reader) : impl_(std::make_unique<Impl>()) {
+ResponseParser::ResponseParser(const BodyLimits& keep, AnswerReader* reader) : impl_(std::make_unique<Impl>()) {
   impl_->reader = reader;
   impl_->keep = keep;
   reset();

@@ -22,7 +22,7 @@ class ResponseParser {
   };
 
   // `reader`, if given, gets the bodies of status 200 as they come, and outlives it.
-  explicit ResponseParser(const Keep& keep, AnswerReader* reader = nullptr);
+  explicit ResponseParser(const BodyLimits& keep, AnswerReader* reader = nullptr);
   ~ResponseParser();
 
   void reset();  // for the next response

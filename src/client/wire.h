@@ -28,7 +28,7 @@ struct Response {
 };
 
 // [bytes] of a body to keep: of status 200, and of others, whose text says what went wrong.
-struct Keep {
+struct BodyLimits {
   size_t ok = 0, other = 4096;
 };
 
