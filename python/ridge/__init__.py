@@ -1,4 +1,4 @@
-"""ridge from Python: plan, bench and tune a model; each answer is the program's own, as a value.
+"""ridge from Python: plan, size, bench and tune a model; each answer is the program's own, as a value.
 
     import ridge
     print(ridge.plan("resnet50").bound_ms)
@@ -20,7 +20,7 @@ import pathlib
 import subprocess
 import typing
 
-__all__ = ["Bench", "Error", "Latency", "Plan", "Result", "Tuning", "bench", "plan", "program", "tune"]
+__all__ = ["Bench", "Error", "Latency", "Plan", "Result", "Tuning", "bench", "plan", "program", "size", "tune"]
 
 _NO = 1  # exit status: done, and the answer is no
 
@@ -160,6 +160,11 @@ class Tuning(Result):
 def plan(model: typing.Union[str, os.PathLike], **options) -> Plan:
     """The model's cost and the least time for it, before it runs: `ridge plan`."""
     return _ask(Plan, "plan", [model], options)
+
+
+def size(model: typing.Union[str, os.PathLike], **options) -> Plan:
+    """The plan with the answers to questions of size, in `raw`: load, cost, training: `ridge size`."""
+    return _ask(Plan, "size", [model], options)
 
 
 def bench(model: typing.Union[str, os.PathLike], **options) -> Bench:

@@ -26,7 +26,7 @@ struct LimitRequest {
 
 struct LlmLoadRequest {
   std::string model;                                 // as the server calls it; empty: its only one
-  std::optional<client::TokenRange> prompt, output;  // [tokens]; absent: as `ridge plan` assumes; not with a trace
+  std::optional<client::TokenRange> prompt, output;  // [tokens]; absent: as `ridge size` assumes; not with a trace
   std::string trace;                                 // file of llm::read_trace; empty: lengths are drawn
   std::optional<uint64_t> words;                     // seed of the prompts' words; absent: others in each run
   bool streaming = true;

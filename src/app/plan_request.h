@@ -1,4 +1,4 @@
-// The parsed request of `ridge plan`: a model, how and on what it would run, and the questions about it.
+// The parsed request of `ridge plan` and `ridge size`: a model, how and on what it would run, and the questions about it.
 #pragma once
 
 #include <cstdint>

@@ -97,8 +97,9 @@ std::string query_of(const ExplainOptions& options) {
 std::vector<explain::Flag> all_flags() {
   std::vector<explain::Flag> flags;
   for (const char* verb :
-       {"doctor", "make", "describe", "gpus", "plan", "bench", "bench-decoder", "bench-device", "bench-server", "tune",
-        "tune-language", "serve", "show", "compare", "history", "power", "lab", "explain", "completion"}) {
+       {"doctor",        "make",         "describe",     "gpus", "plan",          "size",      "bench",
+        "bench-decoder", "bench-device", "bench-server", "tune", "tune-language", "serve",     "show",
+        "compare",       "history",      "power",        "lab",  "explain",       "completion"}) {
     std::vector<explain::Flag> some = explain::flags_in(verb, cli_help(verb));
     flags.insert(flags.end(), some.begin(), some.end());
   }

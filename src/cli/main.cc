@@ -39,6 +39,7 @@ const std::vector<Row> kVerbs = {
     {"describe", "what a model file is, and what can be done with it; ridge MODEL is the same", describe},
     {"gpus", "the catalogue of GPUs: peaks with their sources, comparison, recommendation for a model", gpus},
     {"plan", "the cost of a model and the least time this machine needs for it", plan},
+    {"size", "the machines, GPUs and money that a load, a language model or training needs", size},
     {"bench", "measure a model, or the device itself, against the limit of this machine", bench, {"device"}},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
     {"serve",

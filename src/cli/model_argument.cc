@@ -92,7 +92,7 @@ bool is_language_model(const std::string& model) {
 bool has_language_config(const std::string& model) { return model.ends_with(".json") || is_language_model(model); }
 
 std::string compare_gpus_line(const std::string& model) {
-  return "ridge plan " + app::shell_word(model) + " --gpu \"L4,L40S,H100 SXM\"";
+  return "ridge size " + app::shell_word(model) + " --gpu \"L4,L40S,H100 SXM\"";
 }
 
 Status fetch_model(std::string_view verb, std::string& model) {

@@ -1,4 +1,5 @@
-// ridge plan: a model's cost and the least time that a device needs for it, before anything runs.
+// ridge plan: a model's cost and the least time that a device needs for it, before anything runs. ridge size: the machines and GPUs
+// that a load, training or a served language model needs, and what they cost.
 #include "app/plan.h"
 
 #include <fmt/format.h>
@@ -33,18 +34,19 @@ constexpr std::string_view kTuneAfterPlan[] = {"--shape", "--threads", "--device
 constexpr std::string_view kNotAgain[] = {"--batch", "--fresh"};
 
 // Wrong usage, or a missing value that can be given as an option.
-int ask_back(const Error& error) {
-  fail("plan", error);
+int ask_back(const PlanOptions& options, const Error& error) {
+  fail(options.command.verb, error);
   return kUsage;
 }
 
-app::RunControl show_phase(app::PlanPhase phase) {
-  return interruptible(phase == app::PlanPhase::kMachine ? "measure this machine" : "run the model", "plan");
-}
+int failed(const PlanOptions& options, const Error& error) { return fail(options.command.verb, error); }
 
-app::PlanControl plan_control() {
+app::PlanControl plan_control(const PlanOptions& options) {
   app::PlanControl control;
-  control.begin = show_phase;
+  control.begin = [&options](app::PlanPhase phase) {
+    return interruptible(phase == app::PlanPhase::kMachine ? "measure this machine" : "run the model",
+                         options.command.verb);
+  };
   return control;
 }
 
@@ -88,7 +90,7 @@ std::string bench_line(const PlanOptions& options, const app::PlanRequest& reque
 // After a no: the largest batch that fits or devices that hold it; training that needs less; what the model can be tuned to.
 std::vector<std::string> next_after_no(const PlanOptions& options, const app::PlanRequest& request,
                                        const app::ModelPlan& plan) {
-  const std::string again = "ridge plan " + app::shell_word(options.model) + options.again;
+  const std::string again = "ridge " + options.command.verb + " " + app::shell_word(options.model) + options.again;
   if (plan.memory && !plan.memory->fits()) {
     // No largest batch is known below the one that was asked for; a plan at batch 1 tells it.
     const int64_t smaller = std::max<int64_t>(1, plan.memory->max_batch.value_or(plan.forecast.batch));
@@ -133,14 +135,14 @@ int show(const PlanOptions& options, const app::PlanRequest& request, const app:
 
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
   Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
-  if (!unbound) return fail("plan", unbound.error());
+  if (!unbound) return failed(options, unbound.error());
   const Result<app::BoundModel> model = app::bind(request, std::move(*unbound));
-  if (!model) return ask_back(model.error());
-  Result<app::ModelPlan> plan = app::plan(request, *model, plan_control());
-  if (!plan) return fail("plan", plan.error());
+  if (!model) return ask_back(options, model.error());
+  Result<app::ModelPlan> plan = app::plan(request, *model, plan_control(options));
+  if (!plan) return failed(options, plan.error());
   const int exit = show(options, request, *plan);
   if (Status kept = keep_and_draw(options.command, options.output, options.page, to_json(*plan)); !kept)
-    return fail("plan", kept.error());
+    return failed(options, kept.error());
   return exit;
 }
 
@@ -159,9 +161,10 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
   if (!forecast.fits) {
     const auto fitting = std::ranges::find_if(plan.by_weights, &sizing::LlmForecast::fits);
     if (fitting != plan.by_weights.end())
-      lines.push_back(fmt::format("ridge plan {} --weights {}", words, fitting->setup.weights.name));
+      lines.push_back(
+          fmt::format("ridge {} {} --weights {}", options.command.verb, words, fitting->setup.weights.name));
   } else if (!plan.cost) {
-    lines.push_back("ridge plan " + words + (llm.weights.empty() ? "" : " --weights " + llm.weights) + " --cost");
+    lines.push_back("ridge size " + words + (llm.weights.empty() ? "" : " --weights " + llm.weights) + " --cost");
   }
   const double needed_bytes = (forecast.weight_bytes + forecast.kv_bytes_per_sequence) / (1 - forecast.setup.reserve);
   for (std::string& line : devices_with(needed_bytes)) lines.push_back(std::move(line));
@@ -170,27 +173,28 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
 
 int plan_serving(const PlanOptions& options, const app::PlanRequest& request, const app::LlmSource& source) {
   const Result<Json> document = app::plan_serving(request, source);
-  if (!document) return ask_back(document.error());
+  if (!document) return ask_back(options, document.error());
   if (options.json)
     print_json(options.command, *document);
   else
     print(serving_text(*document));
   const Status written = write_result(options.command, document->contains("manifest") ? options.manifest : "",
                                       document->value("manifest", std::string()));
-  if (!written) return fail("plan", written.error());
+  if (!written) return failed(options, written.error());
   if (Status kept = keep_and_draw(options.command, options.output, options.page, *document); !kept)
-    return fail("plan", kept.error());
+    return failed(options, kept.error());
   return (*document)["met"].get<bool>() ? kDone : kNo;
 }
 
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmSource> source = app::read_llm(request);
-  if (!source) return request.llm.flags.empty() ? fail("plan", source.error()) : ask_back(source.error());
+  if (!source) return request.llm.flags.empty() ? failed(options, source.error()) : ask_back(options, source.error());
   if (!request.llm.serving.gpus.empty()) return plan_serving(options, request, *source);
   Result<sizing::LlmSetup> setup = app::llm_setup(request, *source);
-  if (!setup) return ask_back(setup.error());
-  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, plan_control());
-  if (!plan) return plan.error().code == Code::kInvalid ? ask_back(plan.error()) : fail("plan", plan.error());
+  if (!setup) return ask_back(options, setup.error());
+  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, plan_control(options));
+  if (!plan)
+    return plan.error().code == Code::kInvalid ? ask_back(options, plan.error()) : failed(options, plan.error());
   if (options.csv) {
     print_verbatim(llm_csv(*plan));
   } else if (options.json) {
@@ -199,33 +203,58 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
     print(llm_text(*plan, request.llm.reserve_percent.has_value()));
     print_next(next_of(options, request, *plan));
   }
-  if (Status kept = keep(options.command, options.output, to_json(*plan)); !kept) return fail("plan", kept.error());
+  if (Status kept = keep(options.command, options.output, to_json(*plan)); !kept) return failed(options, kept.error());
   return plan->forecast.fits ? kDone : kNo;
+}
+
+int answer(std::string_view verb, void (*declare_options)(CLI::App&, PlanOptions&),
+           std::span<const std::string> arguments) {
+  PlanOptions options;
+  options.command = typed(verb, arguments);
+  CLI::App app;
+  declare_options(app, options);
+  if (ParseResult parsed = parse(app, verb, arguments); !parsed.go_on) return parsed.exit;
+  if (app::LlmRequest& llm = options.request.llm; llm.flags.ends_with(".json") && options.request.model.empty())
+    options.request.model = std::exchange(llm.flags, "");
+  if (Status ready = check_writable({options.output, options.page.file, options.manifest}); !ready)
+    return failed(options, ready.error());
+  options.model = options.request.model;
+  options.for_bench = given_options(app, kBenchAfterPlan);
+  options.for_tune = given_options(app, kTuneAfterPlan) + tune_precision(options.precision);
+  options.again = given_options_but(app, kNotAgain);
+  if (Status fetched = fetch_model(verb, options.request.model); !fetched) return failed(options, fetched.error());
+  if (!options.request.model.empty()) options.request.model = config_of_folder(options.request.model);
+  Result<app::PlanRequest> request = request_of(options);
+  if (!request && request.error().code == Code::kUnavailable) return failed(options, request.error());
+  if (!request) return ask_back(options, request.error());
+  return is_llm(options) ? plan_llm(options, *request) : plan_model(options, *request);
+}
+
+// The first option that `ridge size` alone has; empty: none.
+std::string option_of_size(std::span<const std::string> arguments) {
+  PlanOptions options;
+  CLI::App plan, size;
+  declare_plan(plan, options);
+  declare_size(size, options);
+  for (const std::string& word : arguments) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == "--") break;
+    if (name.starts_with("--") && size.get_option_no_throw(name) && !plan.get_option_no_throw(name)) return name;
+  }
+  return {};
 }
 
 }  // namespace
 
 int plan(std::span<const std::string> arguments) {
-  PlanOptions options;
-  options.command = typed("plan", arguments);
-  CLI::App app;
-  declare(app, options);
-  if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
-  if (app::LlmRequest& llm = options.request.llm; llm.flags.ends_with(".json") && options.request.model.empty())
-    options.request.model = std::exchange(llm.flags, "");
-  if (Status ready = check_writable({options.output, options.page.file, options.manifest}); !ready)
-    return fail("plan", ready.error());
-  options.model = options.request.model;
-  options.for_bench = given_options(app, kBenchAfterPlan);
-  options.for_tune = given_options(app, kTuneAfterPlan) + tune_precision(options.precision);
-  options.again = given_options_but(app, kNotAgain);
-  if (Status fetched = fetch_model("plan", options.request.model); !fetched) return fail("plan", fetched.error());
-  if (!options.request.model.empty()) options.request.model = config_of_folder(options.request.model);
-  Result<app::PlanRequest> request = request_of(options);
-  if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
-  if (!request) return ask_back(request.error());
-  return is_llm(options) ? plan_llm(options, *request) : plan_model(options, *request);
+  if (const std::string option = option_of_size(arguments); !option.empty()) {
+    say(fmt::format("ridge plan: {} is an option of another verb:\n  {}", option, typed(kSizeVerb, arguments).line));
+    return kUsage;
+  }
+  return answer("plan", declare_plan, arguments);
 }
+
+int size(std::span<const std::string> arguments) { return answer(kSizeVerb, declare_size, arguments); }
 
 // Costs, times and layers as text. Answers to further questions are in the document.
 Status show_plan(const Json& document) {

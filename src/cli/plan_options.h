@@ -1,4 +1,4 @@
-// The options of `ridge plan`: as typed, and parsed into an app::PlanRequest.
+// The options of `ridge plan`, and of `ridge size`, which has more: as typed, and parsed into an app::PlanRequest.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,10 @@ class App;
 
 namespace ridge::cli {
 
+inline constexpr const char* kSizeVerb = "size";
+
 struct PlanOptions {
-  app::Command command;
+  app::Command command;      // of one of the two verbs
   app::PlanRequest request;  // options that need no further parsing
   std::string model;         // as typed, while the request has the file of a URL or of a reference model
   std::string batch;         // empty: 1; for a language model: what fits
@@ -43,12 +45,16 @@ struct PlanOptions {
   std::string for_bench, for_tune, again;
 };
 
-void declare(CLI::App& app, PlanOptions& options);
+void declare_plan(CLI::App& app, PlanOptions& options);
+// Those of `ridge plan` too.
+void declare_size(CLI::App& app, PlanOptions& options);
 
 // Whether the options describe a language model: dimensions, a .json file, or an option specific to it.
 bool is_llm(const PlanOptions& options);
 
 // An error is wrong usage, except kUnavailable: a device missing from this machine.
 Result<app::PlanRequest> request_of(const PlanOptions& options);
+// Of `ridge size`: load, cost and training. Error: the options go not together, or a tensor model has no question.
+Status add_questions(const PlanOptions& options, app::PlanRequest& request);
 
 }  // namespace ridge::cli

@@ -30,6 +30,7 @@ constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
                                      {"lab", show_lab},
                                      {"plan", show_plan},
                                      {"power sweep", show_power_sweep},
+                                     {"size", show_plan},
                                      {"tune", show_tune},
                                      {"tune language", show_tune_language}};
 

@@ -31,7 +31,7 @@ struct Foreign {
 };
 
 constexpr std::string_view kOneCpuServer =
-    "language models run on the CPUs of one machine; ridge plan FOLDER --gpu NAME writes vLLM's command line for GPUs";
+    "language models run on the CPUs of one machine; ridge size FOLDER --gpu NAME writes vLLM's command line for GPUs";
 
 // Options of trtexec, perf_analyzer, vLLM and llama.cpp.
 constexpr std::array<Foreign, 20> kForeign = {{

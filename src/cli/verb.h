@@ -26,6 +26,7 @@ int plan(std::span<const std::string> arguments);
 int power(std::span<const std::string> arguments);
 int serve(std::span<const std::string> arguments);
 int show(std::span<const std::string> arguments);
+int size(std::span<const std::string> arguments);
 int tune(std::span<const std::string> arguments);
 
 }  // namespace ridge::cli

@@ -19,8 +19,10 @@ struct PageRow {
   const char* member = "";  // pointer that the document has, where a verb has several pages
 };
 constexpr PageRow kPages[] = {
-    {"plan", "/model", "serving_script", "/workload"},
+    {"plan", "/model", "serving_script", "/workload"},  // of earlier versions
     {"plan", "/model", "plan_script"},
+    {"size", "/model", "serving_script", "/workload"},
+    {"size", "/model", "plan_script"},
     // The original model; the winner's may be a file of another precision.
     {"tune", "/baseline/model", "tune_script"},
     {"bench", "/model", "bench_script"},

@@ -1,5 +1,5 @@
 // The answer to "can I train this here, with what batch, how fast": memory by part, and the curve over the batch. Pure;
-// `ridge plan --training` shows it.
+// `ridge size --training` shows it.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ def test_plan_of_a_reference_model_on_a_device_of_the_catalogue(tmp_path, monkey
     assert plan.flops == plan.raw["flops"]
     assert (tmp_path / "cache/ridge/models").is_dir()
     assert "bound" in plan._repr_html_()
-    missed = ridge.plan("mlp", device="A100 SXM4 80GB", rps=1e12, p99_ms=1e-6, service_ms=1)
+    missed = ridge.size("mlp", device="A100 SXM4 80GB", rps=1e12, p99_ms=1e-6, service_ms=1)
     assert not missed.ok and missed.raw["load"]["met"] is False
 
 

@@ -1,4 +1,4 @@
-"""The Kubernetes manifest of `ridge plan --gpu --manifest`: valid by the schemas of Kubernetes, for every engine, and
+"""The Kubernetes manifest of `ridge size --gpu --manifest`: valid by the schemas of Kubernetes, for every engine, and
 as the plan says."""
 # ctest: timeout 120
 
@@ -21,7 +21,7 @@ OLDEST, NEWEST = "1.30", kubernetes_validate.latest_version()
 def planned(folder, *options, model=MODEL):
     """(the document, the objects of the manifest)"""
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    done = subprocess.run([RIDGE, "plan", "config.json", "--model-id", model, "--manifest", "out.yaml", "--json",
+    done = subprocess.run([RIDGE, "size", "config.json", "--model-id", model, "--manifest", "out.yaml", "--json",
                            *options], cwd=folder,
                           capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 1), done.stderr
@@ -93,7 +93,7 @@ def test_needs_what_the_engine_loads_and_something_that_serves(tmp_path):
                                  (["--gpu", "MI300X", "--tp", "1", "--concurrency", "1", "--model-id", "m",
                                    "--manifest", "out.yaml"], 2, "NVIDIA"),
                                  (["--gpu", "T4", "--tp", "1", "--model-id", "m", "--manifest", "out.yaml"], 1, "")):
-        done = subprocess.run([RIDGE, "plan", "config.json", *options], cwd=tmp_path, capture_output=True, text=True,
+        done = subprocess.run([RIDGE, "size", "config.json", *options], cwd=tmp_path, capture_output=True, text=True,
                               timeout=60)
         assert (done.returncode, why in done.stderr) == (status, True), done.stderr
         assert not (tmp_path / "out.yaml").exists()

@@ -68,8 +68,8 @@ LINES = [
     ("bench-device", "bench device", {}),
     ("plan", "plan 'my model.onnx'", {}),
     ("plan-catalogue", "plan 'my model.onnx' --device T4", {}),
-    ("plan-llm", f"plan {LLM} --device 'RTX 4090'", {}),
-    ("plan-llm-too-large", f"plan {LLM} --device 'RTX 4090' --weights fp32 --context 8192 --kv fp8", {}),
+    ("plan-llm", f"size {LLM} --device 'RTX 4090'", {}),
+    ("plan-llm-too-large", f"size {LLM} --device 'RTX 4090' --weights fp32 --context 8192 --kv fp8", {}),
     ("gpus", "gpus", {}),
     ("gpus-sheet", "gpus RTX 4090", {}),
     ("gpus-several", "gpus H100", {}),
@@ -90,9 +90,9 @@ LINES = [
     ("compare", "compare a.json b.json", {}),
     ("doctor", "doctor --area cpu --no-measure", {}),
     ("doctor-recorded", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree", {}),
-    ("plan-load-no", "plan 'my model.onnx' --device T4 --rps 1e12 --p99-ms 1e-6 --service-ms 1", {}),
+    ("plan-load-no", "size 'my model.onnx' --device T4 --rps 1e12 --p99-ms 1e-6 --service-ms 1", {}),
     ("plan-memory-no", "plan 'my model.onnx' --batch 4096 --memory-limit 100KiB", {}),
-    ("plan-training-no", "plan mlp --device T4 --training adam --batch 100000000", {}),
+    ("plan-training-no", "size mlp --device T4 --training adam --batch 100000000", {}),
     ("explain", "explain --lang en ridge point", {}),
     ("explain-list", "explain --lang en --list terms", {}),
     ("lab-list", "lab list", {}),
@@ -152,7 +152,7 @@ CONTENTS = {
     "plan 'my model.onnx' --batch 8 --threads 1 --precision bf16 --layers 3": [
         "ridge bench 'my model.onnx' --threads 1 --batch 8 --engine openvino --precision bf16",
         "ridge tune 'my model.onnx' --threads 1 --precision bf16 -o models"],
-    "plan 'my model.onnx' --precision int8 --rps 10": [
+    "size 'my model.onnx' --precision int8 --rps 10": [
         "ridge bench 'my model.onnx'", "ridge tune 'my model.onnx' --rps 10 --precision int8 -o models"],
     "plan 'my model.onnx' --batch 400000000 --device T4 --memory": ["ridge plan 'my model.onnx' --device T4 --memory --batch "],
     f"tune 'my model.onnx' {ENGINE} --for latency --rps 10 --precision fp32 --held-out 4 --json --html x.html": None,

@@ -33,11 +33,11 @@ QUOTED = ["TechPowerUp", "github.com", "NVRM:", "AER:", "Out of memory: Killed",
 
 # name: (arguments, environment, exit status)
 PAGES = {
-    "plan": (["plan", "model.onnx", "-d", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost", "--price-usd",
+    "plan": (["size", "model.onnx", "-d", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost", "--price-usd",
               "2000", "--memory", "--training", "adamw"], {}, 0),
-    "plan-serving": (["plan", "config.json", "--gpu", "H100 SXM,L40S", "--tpot-ms", "20", "--weights", "bf16,int4",
+    "plan-serving": (["size", "config.json", "--gpu", "H100 SXM,L40S", "--tpot-ms", "20", "--weights", "bf16,int4",
                       "--gpus", "2", "--model-id", "m", "--manifest", "m.yaml"], {}, 0),
-    "plan-serving-no": (["plan", "config.json", "--gpu", "T4", "--tp", "1"], {}, 1),
+    "plan-serving-no": (["size", "config.json", "--gpu", "T4", "--tp", "1"], {}, 1),
     "bench": (["bench", "model.onnx", *FAKE, "--seconds", "0.3"], {}, 0),
     "bench-rate": (["bench", "model.onnx", *FAKE, "--seconds", "0.3", "--rate", "50"], {}, 0),
     "bench-layers": (["bench", "model.onnx", "--layers", "--seconds", "0.5"], {}, 0),

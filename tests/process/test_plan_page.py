@@ -1,7 +1,7 @@
 """ctest: timeout 300
 
-`ridge plan --html` in a real browser: figures as in the JSON, charts drawn, and no name of a node that becomes markup.
-What every page must do is tested in test_pages.py.
+`ridge size --html` of a model in a real browser: figures as in the JSON, charts drawn, and no name of a node that
+becomes markup. What every page must do is tested in test_pages.py.
 """
 
 import json
@@ -21,7 +21,7 @@ def written(tmp_path_factory):
     """(page, plan): a page and the object that it was drawn from."""
     folder = tmp_path_factory.mktemp("page")
     models.products(folder / "model.onnx", browser.HOSTILE)
-    command = [RIDGE, "plan", "model.onnx", "--device", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost",
+    command = [RIDGE, "size", "model.onnx", "--device", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost",
                "--price-usd", "2000", "--memory", "--training", "adamw", "--html", "plan.html", "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=120)
     return folder / "plan.html", json.loads(done.stdout)
@@ -79,7 +79,7 @@ def test_a_dot_says_what_it_is_when_pointed_at(written):
 
 
 def test_a_name_stays_text(written):
-    browser.check_name_stays_text(written[0], "ridge plan · model.onnx", "td.name")
+    browser.check_name_stays_text(written[0], "ridge size · model.onnx", "td.name")
 
 
 def test_a_measured_run_stands_beside_the_bound(written, tmp_path):

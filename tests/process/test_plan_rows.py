@@ -1,4 +1,4 @@
-"""`ridge plan` and benchmarks/silicon, which judges it, give the same for measured runs: chunk, cache, split and engine
+"""`ridge size` and benchmarks/silicon, which judges it, give the same for measured runs: chunk, cache, split and engine
 reach the simulation by one way."""
 
 import csv
@@ -49,7 +49,7 @@ def test_the_verb_and_the_benchmark_agree(row, predicted):
         "--concurrency": row["concurrency"], "--chunk": row["chunk_tokens"],
         "--receive-interval": row["receive_interval"], "--kv": "fp8" if row["cache_bits"] == "8" else "fp16",
     }
-    command = [RIDGE, "plan", DATA / f"configs/{row['model']}.json", "--json",
+    command = [RIDGE, "size", DATA / f"configs/{row['model']}.json", "--json",
                *(str(word) for option in options.items() for word in option)]
     serving = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["serving"]
     for figure in ("ttft_ms", "tpot_ms"):

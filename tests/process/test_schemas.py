@@ -20,17 +20,21 @@ NO_GPUS = {"RIDGE_NVML": "none", "RIDGE_CUDA": "none"}
 TUNE = ["--engine", "fake", "--engine-option", "latency_ms=4", "--engine-option", "latency_ms_per_row=0.2",
         "--max-batch", "4", "--seconds", "2"]
 
+LLM = "layers=2,heads=4,kv-heads=4,hidden=64,vocabulary=512,intermediate=128"
+
 # Name of the schema; environment; command lines of its verb.
 DOCUMENTS = [
     ("make", {}, ["make mlp -o mlp.onnx --json", "make identity -o identity.onnx --json",
                   "make identity -o second.onnx --json", "make resnet50 --describe --json"]),
     ("describe", {}, ["mlp.onnx --json", "bert-base --json"]),
     ("describe-language", {}, ["decoder --json", "decoder/config.json --json"]),
-    ("plan", {}, ["plan mlp.onnx --json", "plan mlp.onnx -b 1..4 --memory --training adamw --rps 50 --cost --json",
-                  "plan mlp.onnx -d T4 --memory --training sgd --json",
-                  "plan --llm layers=2,heads=4,kv-heads=4,hidden=64,vocabulary=512,intermediate=128 -d T4 --json",
-                  "plan --llm layers=2,heads=4,kv-heads=4,hidden=64,vocabulary=512,intermediate=128 --gpu T4 --tpot-ms 9 --json",
-                  "plan --llm layers=2,heads=4,kv-heads=4,hidden=64,vocabulary=512,intermediate=128 --gpu T4 --gpus 2 --deployment disaggregated --concurrency 4 --json"]),
+    ("plan", {}, ["plan mlp.onnx --json", "plan mlp.onnx -d T4 --memory --json",
+                  "plan decoder/config.json -d T4 --json"]),
+    ("size", {}, ["size mlp.onnx -b 1..4 --memory --training adamw --rps 50 --cost --json",
+                  "size mlp.onnx -d T4 --memory --training sgd --json",
+                  f"size --llm {LLM} -d T4 --json",
+                  f"size --llm {LLM} --gpu T4 --tpot-ms 9 --json",
+                  f"size --llm {LLM} --gpu T4 --gpus 2 --deployment disaggregated --concurrency 4 --json"]),
     ("gpus", {}, ["gpus --year 2022 --json", "gpus T4 --json", "gpus --families --json", "gpus --capabilities --json",
                   "gpus --recommend mlp.onnx --json"]),
     ("bench", {}, ["bench mlp.onnx --iterations 30 --layers --json", "bench mlp.onnx --rate 50 --iterations 20 --json",

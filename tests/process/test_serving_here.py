@@ -1,4 +1,4 @@
-"""`ridge plan config.json --gpu cuda:0`: what `ridge bench device` measured on this GPU takes the place of the
+"""`ridge size config.json --gpu cuda:0`: what `ridge bench device` measured on this GPU takes the place of the
 datasheet; what it did not stays."""
 # ctest: timeout 180
 
@@ -64,7 +64,7 @@ class Machine:
         (self.folder / "ridge/machine.json").write_text(json.dumps(kept))
 
     def plan(self, gpu):
-        done = self.run("plan", "config.json", "--gpu", gpu, "--tp", "1", "--engine", "vllm", "--concurrency", "16",
+        done = self.run("size", "config.json", "--gpu", gpu, "--tp", "1", "--engine", "vllm", "--concurrency", "16",
                         "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -108,13 +108,13 @@ def test_measured_limits_take_the_place_of_the_datasheet(machine):
     half = machine.plan("cuda:0")
     assert kernel(half, "decode_step", "attention, decode")["ms"] > 1.6 * kernel(here, "decode_step",
                                                                                  "attention, decode")["ms"]
-    text = machine.run("plan", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16").stdout
+    text = machine.run("size", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16").stdout
     assert "bf16 500 TFLOP/s (measured, cuBLASLt)" in text and "fp8 1.98 PFLOP/s (datasheet)" in text
 
 
 def test_a_gpu_that_the_catalogue_does_not_know_needs_the_measurement(machine):
     machine.script(100, 80 << 30)
-    done = machine.run("plan", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16")
+    done = machine.run("size", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16")
     assert done.returncode == 2 and "ridge bench device -d cuda:0" in done.stderr
     machine.store(100, 500e12, 2e12)
     plan = machine.plan("cuda:0")
@@ -123,5 +123,5 @@ def test_a_gpu_that_the_catalogue_does_not_know_needs_the_measurement(machine):
     assert {row["law"] for row in plan["serving"]["decode_step"]} == {"other GPUs'", "assumed"}
     assert plan["serving"]["usd_per_million"] is None
     machine.store(100, None, 2e12)
-    done = machine.run("plan", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16")
+    done = machine.run("size", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16")
     assert done.returncode == 2 and "no rate of 16-bit arithmetic" in done.stderr

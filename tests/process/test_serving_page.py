@@ -1,4 +1,4 @@
-"""The page of `ridge plan --gpu` in a real browser: the ways that no other beats, kernels beside their limits, ranges
+"""The page of `ridge size --gpu` in a real browser: the ways that no other beats, kernels beside their limits, ranges
 beside figures."""
 # ctest: timeout 120
 
@@ -20,7 +20,7 @@ CONFIG = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serving")
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM,L40S", "--gpus", "2", "--tpot-ms", "20",
+    done = subprocess.run([RIDGE, "size", "config.json", "--gpu", "H100 SXM,L40S", "--gpus", "2", "--tpot-ms", "20",
                            "--model-id", browser.HOSTILE,
                            "--manifest", "out.yaml", "--html", "page.html", "--json"], cwd=folder, capture_output=True,
                           text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})
@@ -56,7 +56,7 @@ def test_every_kernel_stands_beside_its_limit_and_every_figure_beside_its_range(
 
 def test_prefill_workers_stand_beside_decode_workers(written):
     path, _ = written
-    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM", "--gpus", "4", "--prefill-workers", "2",
+    done = subprocess.run([RIDGE, "size", "config.json", "--gpu", "H100 SXM", "--gpus", "4", "--prefill-workers", "2",
                            "--prefill-tp", "1", "--tp", "2",
                            "--engine", "vllm", "--concurrency", "16", "--html", "pools.html", "--json"],
                           cwd=path.parent, capture_output=True, text=True,
