@@ -1,4 +1,4 @@
-// What the scheduler of language models costs by itself, without a decoder: a round (next and done) with 256 sequences running and thousands waiting,
+// Measures the scheduler of language models without a decoder: a round (next and done) with 256 sequences running and thousands waiting,
 // add(), and drawing a token from a vocabulary of 152 k. A decoder's step takes milliseconds to hundreds of them.
 //
 //   generate_scheduler [--benchmark_filter=REGEX]

@@ -1,4 +1,4 @@
-// What the server's core costs by itself: requests per second and latency through Service::infer, in closed loop,
+// Measures the server's core by itself: requests per second and latency through Service::infer, in closed loop,
 // without any protocol. One client thread keeps 1 or 16 requests of one row under way, as one I/O thread of a front end
 // would.
 //

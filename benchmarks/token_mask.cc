@@ -1,4 +1,4 @@
-// What response_format costs: to make the tree of a vocabulary of 150 000 tokens, to compile a schema, and to make the mask of each token of a document.
+// Measures response_format: the tree of a vocabulary of 150 000 tokens, a schema's compilation, and the mask of each token of a document.
 //
 //   token_mask [ROUNDS [TOKENS]]
 //   token_mask --tokens
@@ -134,7 +134,7 @@ std::vector<int32_t> tokens_of(const text::TokenTrie& trie, std::string_view doc
   return tokens;
 }
 
-// Of a file: on each line the bytes of a token in hexadecimal; an empty line is a token without bytes. The first stands for the end of text.
+// Reads a file: each line has the bytes of a token in hexadecimal; an empty line is a token without bytes. The first stands for the end of text.
 std::vector<std::string> read_tokens(const char* path) {
   std::ifstream file(path);
   std::vector<std::string> tokens;

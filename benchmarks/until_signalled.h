@@ -1,4 +1,4 @@
-// What servers that a benchmark measures do once they listen. One per program, made before any thread starts.
+// Keeps a benchmark's server running once it listens. One per program, made before any thread starts.
 #pragma once
 
 #include <pthread.h>

@@ -32,7 +32,7 @@ struct DecoderBenchRequest {
 };
 inline constexpr int64_t kUsualBatches[] = {1, 8, 32};
 
-// kPrefill: the whole prompt of one sequence. kDecode: one token of each sequence, after the prompt. kStep: other sizes, for the line.
+// kPrefill: the whole prompt of one sequence. kDecode: one token per sequence after the prompt. kStep: other sizes.
 enum class StepKind { kPrefill, kDecode, kStep };
 NameTable<StepKind> names_of(StepKind);
 

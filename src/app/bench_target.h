@@ -27,7 +27,7 @@ struct ServerUnderTest {
   std::optional<LlmServer> llm;  // then requests are made by it, and inputs are empty
 };
 
-// `graph`: of the model's file, for its inputs; null: they are as the server describes them. Errors as of bench_server().
+// `graph`: the model file's, for its inputs; null: as the server describes them. Errors as bench_server().
 Result<ServerUnderTest> find_server(const ServerBenchRequest& request, const model::Graph* graph);
 
 }  // namespace ridge::app

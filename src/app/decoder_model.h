@@ -15,7 +15,7 @@ Result<llm::Model> read_decoder_model(const std::string& folder);
 Result<std::string> decoder_engine(const std::string& named);
 // The checkpoint of a model given by its config.json, or by itself.
 std::string checkpoint_folder(const std::string& model);
-// Digest of config.json, or of the metadata that replace it in a GGUF file. `model`: a folder, a config file, or a GGUF file.
+// Digest of config.json, or of the metadata of a GGUF file. `model`: a folder, a config file, or a GGUF file.
 std::string config_digest(const std::string& model);
 double free_bytes(const machine::Memory& memory);  // [bytes]
 

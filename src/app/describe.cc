@@ -38,7 +38,7 @@ std::vector<std::string> weight_types(const model::Graph& graph) {
   return types;
 }
 
-// A symbol by its name; an input with a dimension without a name, or with a symbol that --shape cannot spell, as a whole.
+// A symbol by its name; an input with an unnamed dimension, or a symbol that --shape cannot spell, as a whole.
 std::vector<std::string> likely_shapes(const model::Graph& graph) {
   std::vector<std::string> shapes;
   std::vector<std::string> given;

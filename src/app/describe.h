@@ -28,7 +28,7 @@ struct ModelDescription {
   int64_t weight_bytes = 0;
   std::vector<std::string> weight_types;  // those of at least a hundredth of the weights, the most frequent first
   std::vector<Tensor> inputs, outputs;
-  // At batch 1. Absent: an open dimension, a size that no operator's rule could tell, or no operator that computes has a rule.
+  // At batch 1. Absent: an open dimension, an unknown size, or no operator that computes has a rule.
   std::optional<double> flops;
   std::vector<std::string> without_rule;  // operators whose FLOPs are not in it
   std::vector<std::string> shapes;  // values of --shape for the dimensions that are open beside the batch: likely ones

@@ -138,7 +138,7 @@ Result<std::string> download(const std::string& url, const DownloadOptions& opti
   auto path_of = [&](const std::string& sum) { return folder + "/" + sum.substr(0, 16) + "/" + source.name; };
   std::error_code error;
   if (!source.sha256.empty() && fs::exists(path_of(source.sha256), error)) return path_of(source.sha256);
-  // Beside each URL, the path of what it named last.
+  // Stores beside each URL the path of its last file.
   const std::string last_file = folder + "/urls/" + digest_text(source.url);
   const Result<std::string> last = read_file(last_file);
   const std::string kept = last && fs::exists(*last, error) ? *last : "";

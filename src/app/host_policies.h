@@ -17,7 +17,7 @@ struct HostParts {
 };
 HostParts host_parts();
 
-// "pair,cpu-cores=0-3,8" and "pair,numa-node=1". kInvalid: malformed, set twice, or cores and nodes that `host` has not.
+// "pair,cpu-cores=0-3,8", "pair,numa-node=1". kInvalid: malformed, set twice, or parts that `host` lacks.
 Result<std::vector<serve::HostPolicy>> parse_host_policies(std::span<const std::string> texts,
                                                            const HostParts& host = host_parts());
 

@@ -9,7 +9,7 @@
 
 namespace ridge::app {
 
-// A folder means its tuning.json. Errors: not JSON; not a ridge document, or one of a version that wrote no `about`; another schema.
+// A folder means its tuning.json. Errors: not JSON; not a ridge document, or one without `about`; another schema.
 Result<Json> read_document(const std::string& given);
 // Takes a document as read_document() returns it.
 About about_of(const Json& document);

@@ -27,7 +27,7 @@ class LanguageForms {
   LanguageForms(engine::DecoderPlan plan, int64_t tokens, double free_bytes, const RunControl& control)
       : plan_(std::move(plan)), tokens_(tokens), free_bytes_(free_bytes), control_(control) {}
 
-  // The windows are cut from `text`. Errors: a text that is too short, or has tokens beyond the vocabulary; the engine's.
+  // The windows are cut from `text`. Errors: a short text, tokens beyond the vocabulary; the engine's.
   Status set_reference(const tune::language::Form& form, std::span<const int32_t> text, int64_t most_tokens,
                        int threads);
   double reference_perplexity() const { return reference_.perplexity; }

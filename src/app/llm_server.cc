@@ -19,7 +19,7 @@
 namespace ridge::app {
 namespace {
 
-// One token each, with the blank before it, in the vocabularies of GPT-2, Llama and Qwen, so that a prompt of n words has about n tokens.
+// Each is one token, with its blank, for GPT-2, Llama and Qwen: a prompt of n words has about n tokens.
 constexpr std::array<std::string_view, 64> kWords = {
     "the",    "and",    "time",  "people", "water", "house", "school", "world",  "small", "large",  "first",
     "last",   "long",   "great", "little", "own",   "other", "old",    "right",  "high",  "place",  "hand",
@@ -124,7 +124,7 @@ Status try_request(client::Exchange& exchange, const LlmServer& server) {
                fmt::format("POST {}: {} {}", client::text_of(server.url), answer->status, client::error_text(*answer))};
 }
 
-// ignore_eos, vLLM's and SGLang's, makes answers as long as asked; a server that is strict about its members refuses it.
+// ignore_eos (vLLM's, SGLang's) makes answers as long as asked; a strict server refuses it.
 Status choose_form(client::Exchange& exchange, LlmServer& server) {
   Status first = try_request(exchange, server);
   if (first || first.error().code != Code::kInvalid) return first;

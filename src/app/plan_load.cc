@@ -68,7 +68,7 @@ Assumption given(const char* name, const char* unit, double value, const char* o
   return {.name = name, .value = value, .unit = unit, .source = std::string("given, ") + option};
 }
 
-// From an option, or assumed with the reason in `source`.
+// Takes an option's value, or an assumed one with the reason in `source`.
 Assumption assume(const char* name, const char* unit, const std::optional<double>& value, const char* option,
                   double otherwise, const char* source) {
   if (value) return given(name, unit, *value, option);

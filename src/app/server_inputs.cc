@@ -36,7 +36,7 @@ Error no_such_input(const client::ServedModel& model, const std::string& name) {
                              did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-// The shapes of --shape by input. A symbol is the name of an input with one dimension, as a server knows no names of dimensions.
+// The shapes of --shape by input. A symbol names an input with one dimension: servers know no dimension names.
 Result<std::map<std::string, Shape>> given_shapes(const client::ServedModel& model,
                                                   const std::vector<std::string>& options) {
   model::Binding binding;
@@ -77,7 +77,7 @@ Status check_closed(const client::ServedModel& model, const TensorSpec& input, c
                              fmt::join(model::example_of(shape), "x")));
 }
 
-// Rows [first, first + count) one behind the other along the first dimension, as every type's memory allows (base/tensor.h).
+// Rows [first, first + count) one behind the other along the first dimension (base/tensor.h).
 Result<Tensor> join(std::vector<Tensor>& rows, size_t first, size_t count, const std::string& name) {
   if (count == 1) return std::move(rows[first]);
   size_t bytes = 0;

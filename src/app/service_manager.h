@@ -23,7 +23,7 @@ struct ServiceEnvironment {
 
 class ServiceManager {
  public:
-  // Takes the variables out of this process's environment, because they are not for its children. Call it before threads start.
+  // Takes the variables out of this process's environment: they are not for children. Call it before threads start.
   static Result<std::shared_ptr<ServiceManager>> of_this_process();
   // `first`: the number of the first descriptor that is passed. kInvalid: a socket whose FileDescriptorName= is none of http, grpc and
   // metrics, or that is not the only one of its name.

@@ -138,7 +138,7 @@ Status add_layers(const TuneModel& model, const RunControl& control, tune::Tunin
   return {};
 }
 
-// Results of a decision: the curve over the batch, the gain of batching, the deviation of the outputs from the untuned ones.
+// Results of a decision: the curve over the batch, the gain of batching, the deviation of the outputs.
 Status add_consequences(const TuneModel& model, const tune::Search& search, const tune::Decision& decision,
                         tune::Store& store, const RunControl& control, tune::Tuning& tuning) {
   const TuneRequest& request = model.request;

@@ -34,7 +34,7 @@ struct AdmissionSubject {
   std::optional<precision::Samples> samples = {};  // read before; absent: those that the request describes
 };
 
-// The samples of the request's files, so that what is wrong with them is known before anything is measured; absent: synthetic ones.
+// The samples of the request's files, so that faults show before anything is measured; absent: synthetic ones.
 Result<std::optional<precision::Samples>> read_samples(const TuneRequest& request, const engine::Signature& signature,
                                                        const plan::Plan& plan, const model::Graph& graph);
 

@@ -329,7 +329,7 @@ Status LanguageTuner::measure_group(const Group& group, double seconds) {
   return {};
 }
 
-// The defaults and the candidates, whose decoder is `opened`, interleaved. Empty: interrupted before the first round was whole.
+// Interleaves the defaults and the candidates, whose decoder is `opened`. Empty: interrupted in the first round.
 Result<std::vector<MeasuredCandidate>> LanguageTuner::run(const OpenedForm& opened,
                                                           std::span<const Candidate> candidates, int64_t least_rounds,
                                                           double seconds) {

@@ -85,7 +85,7 @@ Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, cons
 // The guard judged rows that ran alone. With ranges found at run time, the rows of a batch share them.
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
 
-// Writes the model's entry from `tuning`, with a document of the members `tuning_json` beside it. Returns the folder of the version.
+// Writes the model's entry from `tuning`, with the members `tuning_json` beside it. Returns the version's folder.
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
                                 const Json& tuning_json);
 

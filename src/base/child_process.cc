@@ -211,7 +211,7 @@ Result<pid_t> start(const ChildProgram& program, const ForkOptions& options, int
   const std::string& name = program.arguments.front();
   const std::string file = find_on_path(name);
   if (file.empty()) return Error{Code::kNotFound, name + " is not on PATH"};
-  // Allocates everything for the child here: between fork and exec it may not, since other threads may have held the lock.
+  // Allocates everything for the child here: after fork it may not, since other threads may hold the lock.
   std::vector<std::string> arguments = program.arguments, environment = environment_with(program.environment);
   const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(environment);
   Pipe failure;

@@ -51,7 +51,7 @@ Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& lim
 // `body` writes to the given descriptor and returns the exit status. Its standard output is dropped.
 Result<ChildRun> run_function(const ChildLimits& limits, const std::function<int(int output)>& body);
 
-// The whole output of a run that exited with 0, else an error that names `what`, how it ended and the last line of its output.
+// The whole output of a run that exited with 0, else an error with `what`, its end and its last line.
 Result<std::string> output_of(const std::string& what, const ChildLimits& limits, Result<ChildRun> run);
 
 // Both steps in one: a program's output, and a function's result returned from its child.

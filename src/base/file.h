@@ -20,11 +20,11 @@ Result<Descriptor> open_regular_file(const std::string& path);
 Result<std::string> read_file(const std::string& path, int64_t most_bytes = kLargestFile);
 // Reads a file that may be missing: "" if it cannot be read.
 std::string text_or_empty(const std::string& path);
-// Before work whose result shall be written: that the folder, or the nearest one above it that exists, can be written. Error otherwise.
+// Before work whose result is written: checks that the folder, or the nearest one above it, can be written.
 Status check_writable_folder(const std::string& folder);
 // The same for a file, which may exist, and which write_file_atomically() would take.
 Status check_writable_file(const std::string& path);
-// The file that a new one at `path` would replace: links are followed. kInvalid: the path is a device, a pipe or a folder.
+// The file that a new one at `path` would replace: links are followed. kInvalid: a device, a pipe or a folder.
 Result<std::string> replaced_file(const std::string& path);
 // Writes beside replaced_file(), syncs and renames: readers see the old or the new content, never a part. Creates missing
 // parent folders.

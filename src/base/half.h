@@ -18,7 +18,7 @@ constexpr uint16_t to_bf16(float value) {  // 1 → 0x3F80, 1 + 2⁻⁸ → 0x3F
 }
 constexpr float from_bf16(uint16_t half) { return std::bit_cast<float>(static_cast<uint32_t>(half) << 16); }
 constexpr float from_fp16(uint16_t half) {
-  // Read as binary32, the exponent is 112 too small; the product is exact, even for subnormals. Infinity and NaN keep all exponent bits.
+  // Read as binary32, the exponent is 112 too small; the product is exact. Infinity and NaN keep all exponent bits.
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7FFFU) << 13;
   const auto scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
   const uint32_t bits = magnitude >= 0x0F800000U ? magnitude | 0x7F800000U : scaled;

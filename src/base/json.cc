@@ -28,7 +28,7 @@ bool holds(const Json& json) {
   if constexpr (std::is_same_v<T, std::string>) return json.is_string();
 }
 
-// Most brackets open at a time, outside of texts. The library's own hook for it takes quadratic time in lists of objects.
+// Most brackets open at a time, outside of texts. The library's own hook for it takes quadratic time.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool quoted = false;

@@ -15,7 +15,7 @@ namespace ridge {
 
 using Json = nlohmann::ordered_json;
 
-// Parses one JSON document. `what` names it in the error ("machine cache /x/y.json"). Nesting deeper than 200 is refused.
+// Parses one JSON document. `what` names it in the error. Nesting deeper than 200 is refused.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
 // Compact, or indented by two spaces. Invalid UTF-8 is replaced, never thrown.

@@ -22,7 +22,7 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// `what` names the archive in the error. All members together unpack to at most `most_bytes`, or the archive is refused.
+// `what` names the archive in the error. All members together unpack to at most `most_bytes`, or it is refused.
 Result<std::vector<NamedTensor>> read_npz(std::span<const std::byte> bytes, std::string_view what,
                                           uint64_t most_bytes = uint64_t{4} << 30);
 

@@ -30,7 +30,7 @@ void visit_fields(auto& visit, const Family& family) {
   visit("most_memory_bytes", family.most_memory_bytes);
 }
 
-// In the order in which the devices come.
+// Order of the devices.
 std::vector<Family> families_of(std::span<const CatalogueDevice> devices);
 
 }  // namespace ridge::catalogue

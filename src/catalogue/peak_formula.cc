@@ -74,7 +74,7 @@ std::optional<PeakFormula> product(Arithmetic arithmetic, std::optional<int> uni
                      .source = std::move(source)};
 }
 
-// Rates hold only for chips with tensor cores: TU116 and TU117 are 7.5 without. The catalogue has no count for AMD and Intel.
+// Rates hold for chips with tensor cores only: TU116 and TU117 are 7.5 without. AMD and Intel have no count.
 std::string generation_of(const CatalogueDevice& device) {
   if (device.vendor != "NVIDIA") return device.architecture;
   return device.tensor_cores ? device.compute_capability : "";

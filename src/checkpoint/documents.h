@@ -1,4 +1,4 @@
-// What a checkpoint says of itself, in the words of Hugging Face's files: a folder's own documents, or a GGUF file's metadata translated.
+// A checkpoint's documents in the form of Hugging Face's files: a folder's own, or a GGUF file's metadata translated.
 #pragma once
 
 #include <memory>

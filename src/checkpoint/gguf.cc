@@ -59,7 +59,7 @@ Json number_value(GgufCursor& cursor) {
   return cursor.number<T>();
 }
 
-// By the number of the type. Every value has at least one byte, so an array has at most as many as the file has bytes.
+// Indexed by the type's number. Every value has a byte at least, so an array has at most one per byte of the file.
 using ReadValue = Json (*)(GgufCursor&);
 constexpr uint32_t kArrayType = 9;
 constexpr std::array<ReadValue, 13> kValueTypes = {

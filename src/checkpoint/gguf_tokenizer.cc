@@ -32,7 +32,7 @@ constexpr std::string_view kQwen2 =
 constexpr std::string_view kTekken =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// What tokenizer.ggml.pre stands for: expressions that cut the text, one after the other, and what else goes with them.
+// Meaning of a value of tokenizer.ggml.pre: expressions that cut the text in turn, and the rest of its rule.
 struct PreTokenizerRow {
   std::string_view names;  // in blanks
   std::array<std::string_view, 4> splits = {};
@@ -104,7 +104,7 @@ Json numbers_of(const GgufVocabulary& vocabulary) {
   return numbers;
 }
 
-// Of the pieces that are two others together, the best score first.
+// Pieces that are two others together, the best score first.
 Result<Json> merges_by_score(const Gguf& file, const GgufVocabulary& vocabulary) {
   RIDGE_ASSIGN(const std::vector<double> scores, list_of<double>(file, "scores", &Json::is_number));
   if (scores.size() != vocabulary.tokens.size())
@@ -210,7 +210,7 @@ Result<GgufTokenizer> tokenizer_of(const Gguf& file, const GgufVocabulary& vocab
   return unsupported_tokenizer(fmt::format("its tokenizer (tokenizer.ggml.model) is '{}'; known: gpt2, llama", model));
 }
 
-// Of "bos" and "eos".
+// Finds "bos" and "eos".
 std::optional<size_t> special_of(const Gguf& file, const GgufVocabulary& vocabulary, const char* name) {
   const Result<int64_t> id = gguf_value<int64_t>(file, key_of(std::string(name) + "_token_id"));
   if (!id || *id < 0 || *id >= static_cast<int64_t>(vocabulary.tokens.size())) return std::nullopt;

@@ -17,7 +17,7 @@ struct GraphConstants {
   std::string type;   // that most of the values have, in OpenVINO's words: f32, f16, bf16, i8, u8, i4, u4, …
   int64_t bytes = 0;  // of all
 };
-// From the text of the graph alone. Errors name the file.
+// Reads the text of the graph alone. Errors name the file.
 Result<GraphConstants> graph_constants(const std::string& folder);
 
 }  // namespace ridge::checkpoint

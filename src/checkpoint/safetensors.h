@@ -15,7 +15,7 @@ namespace ridge::checkpoint {
 // By name. The data may begin at any address: it is aligned only if the file says so.
 using Tensors = std::map<std::string, TensorView, std::less<>>;
 
-// The tensors of one file's contents. kInvalid: it is no such file, or its parts do not fit each other; kUnsupported: a type that is not known.
+// The tensors of a file. kInvalid: not safetensors, or parts that do not fit; kUnsupported: an unknown type.
 Result<Tensors> read_safetensors(std::span<const std::byte> file);
 
 }  // namespace ridge::checkpoint

@@ -62,7 +62,7 @@ void q4_k(const std::byte* from, float* values) {
   }
 }
 
-// Lower 4 bits (128 bytes), upper 2 bits (64), sixteen INT8 scales, FP16 scale of scales. Of each half: four groups of 32.
+// Lower 4 bits (128 bytes), upper 2 bits (64), sixteen INT8 scales, FP16 scale of scales; per half four groups.
 void q6_k(const std::byte* from, float* values) {
   const float scale = half_at(from + 208);
   for (size_t i = 0; i < 256; ++i) {

@@ -21,17 +21,17 @@ struct StoredType {
   size_t block_bytes;
   void (*decode)(const std::byte* blocks, std::span<float> values) = nullptr;  // null: ridge knows its size only
   std::optional<DataType> plain = std::nullopt;                                // that each of its values has
-  // Of blocks of 32 signed integers and one scale, value = integer · scale: the integers' bits. Such a block is an FP16 scale and the integers: INT8, or
+  // For blocks of 32 signed integers and one scale, value = integer · scale: the integers' bits. Such a block is an FP16 scale and the integers: INT8, or
   // unsigned 4-bit ones that stand for themselves − 8, of which byte i holds number i in its lower half and number 16 + i in its upper.
   int group_bits = 0;
 };
 
-// Null: there is no such type.
+// Null for an unknown type.
 const StoredType* stored_type(uint32_t number);
 const StoredType* stored_type(DataType type);
 std::string decoded_types();  // "F32, F16, …", for messages
 
-// [bytes] of values in rows of shape.back(). nullopt: a row is no whole number of blocks, or the size does not fit in 63 bits.
+// [bytes] of values in rows of shape.back(). nullopt: a row does not fill its blocks, or more than 63 bits.
 std::optional<size_t> stored_bytes(const StoredType& type, const Shape& shape);
 
 // One of a model's weights as its file stores it. The data may begin at any address.
@@ -39,7 +39,7 @@ struct Weight {
   const StoredType* type = nullptr;
   Shape shape;  // [rows, columns] or [values]
   std::span<const std::byte> data;
-  // Above 0: rows come in so many heads, and each head's two halves are stored in turns (row 0, row n/2, row 1, …), as GGUF has those of rotary positions.
+  // Above 0: rows come in this many heads, and each head's two halves are stored in turns (row 0, row n/2, row 1, …), as GGUF has those of rotary positions.
   int64_t interleaved_heads = 0;
 };
 

@@ -12,16 +12,16 @@
 
 namespace ridge::checkpoint {
 
-// Whether the name is that of a GGUF file.
+// True if the name is that of a GGUF file.
 bool is_gguf(std::string_view path);
 
 // Immutable.
 class Weights {
  public:
-  // Of a GGUF file; or of a folder: of the files that model.safetensors.index.json names, or of model.safetensors, or of its only *.safetensors. Errors name
+  // Opens a GGUF file or a folder: the files that its model.safetensors.index.json names, or model.safetensors, or its only *.safetensors. Errors name
   // the file.
   static Result<Weights> open(const std::string& path);
-  // kNotFound: there is no tensor of that name. kInvalid: it has another shape. kUnsupported: it holds no floating-point numbers.
+  // kNotFound: no such tensor. kInvalid: it has another shape. kUnsupported: its values are not floating-point.
   Result<Weight> find(std::string_view name, const Shape& shape) const;
   // Once what is needed of them has been converted (MappedFile).
   void release_pages() const {

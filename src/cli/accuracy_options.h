@@ -1,4 +1,4 @@
-// Options of `ridge tune` about accuracy: calibration data, evaluation data, and the allowed loss. Errors are wrong usage.
+// Options of `ridge tune` about accuracy: calibration data, evaluation data, allowed loss. Errors: wrong usage.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ridge bench FOLDER, or FILE.gguf: a language model's checkpoint, step by step. bench.cc measures model files, bench_server.cc servers.
+// ridge bench FOLDER, or FILE.gguf: a language model, step by step. bench.cc measures models, bench_server.cc servers.
 #pragma once
 
 #include <span>

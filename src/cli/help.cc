@@ -54,7 +54,7 @@ std::vector<Block> blocks_of(std::string_view markdown) {
   return blocks;
 }
 
-// Without the marks of code and without the targets of links.
+// Drops marks of code and targets of links.
 std::string plain_text(std::string_view text) {
   std::string plain;
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// The help text of the verbs: docs/cli/<verb>.md, embedded at build time, so that the site and --help cannot differ. Immutable.
+// The help text of the verbs: docs/cli/<verb>.md, embedded, so that site and --help cannot differ. Immutable.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Shows kept results again: each verb that keeps documents (-o) reads its own back and renders it. Used by `ridge show`.
+// Shows kept results again: each verb that keeps documents (-o) reads its own back. Used by `ridge show`.
 #pragma once
 
 #include "base/json.h"

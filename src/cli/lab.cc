@@ -68,7 +68,7 @@ Result<std::vector<catalogue::Capability>> asked_capabilities(const std::string&
   return std::vector{one};
 }
 
-// The same kernel with what admits one block more, if some amount does, on the newest capability that is shown; else what occupancy is.
+// The same kernel with what admits one block more, on the newest capability shown; else an explanation.
 std::vector<std::string> next_of(lab::KernelUse use, std::span<const catalogue::Capability> capabilities,
                                  std::span<const lab::Occupancy> results) {
   const lab::Occupancy& newest = results.back();

@@ -14,7 +14,7 @@ class App;
 
 namespace ridge::cli {
 
-// To stdout, after an empty line; nothing for no lines, or with --quiet.
+// Prints to stdout, after an empty line; nothing without lines, or with --quiet.
 void print_next(const std::vector<std::string>& lines, std::string_view heading = "next:");
 // Lines that repeat the measurement of `line` and, if it is `comparable`, compare the two documents.
 std::vector<std::string> again_lines(const std::string& line, const std::string& file, bool comparable);
@@ -31,7 +31,7 @@ std::string given_options_but(const CLI::App& app, std::span<const std::string_v
 std::string bench_precision(const std::string& precision, const std::string& engine);
 // " --precision int8"; "": tune has no such variant.
 std::string tune_precision(const std::string& precision);
-// "ridge tune m.onnx --threads 2 -o models". `words`: the model and options that tune has; `binding`: of the verb before.
+// "ridge tune m.onnx --threads 2 -o models". `words`: the model and options for tune; `binding`: the verb's before.
 std::string tune_line(const std::string& words, const model::Binding& binding);
 
 }  // namespace ridge::cli

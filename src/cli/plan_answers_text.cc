@@ -70,13 +70,13 @@ std::string economics_table(const app::CostPlan& plan) {
 std::string assumptions_table(const sizing::EconomicInputs& in) {
   std::vector<std::vector<std::string>> rows;
   auto add = [&](const sizing::Assumption& a) {
-    // As exact as it was given or published; a result has three digits.
+    // Shows inputs exactly as given or published; a result has three digits.
     const double shown =
         a.origin == Origin::kDerived ? std::strtod(fmt::format("{:.3g}", a.value).c_str(), nullptr) : a.value;
     const bool money = a.unit.starts_with('$');
     const std::string value = money ? fmt::format("${}{}", shown, a.unit.substr(1))
                                     : fmt::format("{}{}{}", shown, a.unit.empty() ? "" : " ", a.unit);
-    // What an option gave is as good as the user knows it; its origin says nothing.
+    // An option's value is as good as the user knows it; its origin says nothing.
     constexpr std::string_view kGiven = "given, ";
     const bool given = a.source.starts_with(kGiven);
     rows.push_back({"  " + a.name, value, given ? "given" : std::string(origin_name(a.origin)),

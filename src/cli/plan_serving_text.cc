@@ -28,7 +28,7 @@ std::string split_text(const Json& p) {
 
 bool is_disaggregated(const Json& s) { return s.contains("prefill") && s["prefill"].is_object(); }
 
-// With workers of prompts beside those of tokens both, each with their number.
+// Disaggregated: both splits, each with its number of workers.
 std::string split_of(const Json& s) {
   if (!is_disaggregated(s)) return split_text(s["parallel"]);
   const Json& prefill = s["prefill"];
@@ -178,7 +178,7 @@ std::string ways_table(const Json& ways, size_t most) {
   for (const Column& column : columns) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < rows.size(); ++i) cells.push_back(column.cell(ways[i]));
-    // What no way has, as a range of rates where the load is given.
+    // Columns that are empty in every row are left out, such as a range of rates where the load is given.
     if (std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
     header.emplace_back(column.header);
     layout += column.layout;

@@ -1,4 +1,4 @@
-// How far a long computation is: on a terminal one line that is redrawn, elsewhere a line now and then, on standard error.
+// Shows how far a computation is: on a terminal one line, redrawn; elsewhere a line now and then, on stderr.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class ProgressState {
   // "tune  [####......]  42 %  35 s, about 50 s left  int8, batch 8", cut to `columns`. The remaining time follows from the speed since
   // the share last began at its lowest, and is left out while that is less than 2 s or 3 % ago.
   std::string bar(TimePoint now, size_t columns) const;
-  // Without a terminal: "tune: 42 %, 35 s, about 50 s left: int8, batch 8" for a new step, at most every 5 s, first after 2 s.
+  // Without a terminal: "tune: 42 %, 35 s, about 50 s left: int8, batch 8" per new step, at most every 5 s.
   std::optional<std::string> due_line(TimePoint now);
 
  private:

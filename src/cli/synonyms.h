@@ -19,7 +19,7 @@ std::vector<std::string> with_own_names(const CLI::App& app, std::span<const std
 // The names that it would replace.
 std::vector<std::string> synonyms_for(const CLI::App& app);
 
-// Names the option of `app` for one of another tool that is spelt otherwise: ": use --precision fp16". Empty: not known.
+// Names the option of `app` for another tool's option: ": use --precision fp16". Empty: not known.
 std::string instead_of(const CLI::App& app, std::string_view name);
 
 }  // namespace ridge::cli

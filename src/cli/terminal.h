@@ -81,7 +81,7 @@ size_t prose_columns();
 bool terminal_is_utf8();
 // `text`, or its ASCII form where the locale is not UTF-8.
 std::string in_locale(std::string_view text);
-// From now on a terminal shows warnings and errors as say() does, not as log lines with a time; elsewhere nothing changes.
+// From now on a terminal shows warnings and errors as say() does, not as log lines; elsewhere nothing changes.
 void show_log_as_text();
 bool reader_left();  // of standard output: a pipe's other end is closed
 bool is_quiet();     // --quiet: no progress, no notes

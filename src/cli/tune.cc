@@ -106,7 +106,7 @@ int exit_of(std::span<const Status> written, bool no) {
   return no ? kNo : kDone;
 }
 
-// A row per model that shares the machine, per compared figure, or per measured candidate; the first is then the untuned model.
+// A row per model that shares the machine, per compared figure, or per candidate; the first is the untuned model.
 std::string tune_csv(const Json& json) {
   if (json.contains("models"))
     return csv_table(

@@ -181,7 +181,7 @@ Connection::State Connection::fail(int failure, std::string problem) {
   return State::kFailed;
 }
 
-// A server may answer, and close, before it has read the whole request: what it says is the reason why it could not be sent.
+// A server may answer, and close, before it has read the request: its answer says why it could not be sent.
 Connection::State Connection::go_on() {
   if (!wire_->unsent().empty())
     if (const State written = write(); written != State::kInFlight) return written;

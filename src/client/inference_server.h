@@ -49,7 +49,7 @@ Result<ServedModel> describe_model(Exchange& exchange, const ServerInfo& server)
 Result<std::vector<std::string>> ready_models(Exchange& exchange);
 Result<Statistics> statistics(Exchange& exchange, const std::string& version);
 
-// One inference: the version that answered. Errors: as an answer's, prefixed by its status; kInvalid: the request is at fault.
+// One inference: the version that answered. Errors: an answer's, prefixed by its status; kInvalid: the request's.
 Result<std::string> infer_once(Exchange& exchange, const Request& request);
 
 }  // namespace ridge::client

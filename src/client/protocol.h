@@ -38,10 +38,10 @@ class Protocol {
   virtual Result<Json> read(MetadataRequest question, const Response& answer) const = 0;
   virtual std::string text_of(const ServerUrl& url, MetadataRequest question) const = 0;  // "GET http://HOST/v2"
 
-  // All outputs are asked for, in the same form. Errors: FP16, BF16 and numbers that are not finite have no JSON form; nor has gRPC.
+  // Asks for all outputs in the same form. Errors: FP16, BF16 and values that are not finite in JSON; JSON by gRPC.
   virtual Result<InferRequest> infer(const ServerUrl& url, std::span<const TensorSpec> inputs,
                                      std::span<const Tensor* const> tensors, Payload payload) const = 0;
-  // 0, or the Failure of an answer of status 200 that holds no outputs, and why. What lies behind Response::body is not looked at.
+  // 0, or the Failure of an answer of status 200 without outputs, and why. Bytes behind Response::body are ignored.
   virtual int failure_of(const Response& answer, std::string& why) const = 0;
   virtual Result<std::string> version_of(const Response& answer) const = 0;  // that answered it
   virtual std::string infer_text(const ServerUrl& url) const = 0;            // "POST http://HOST/v2/models/NAME/infer"

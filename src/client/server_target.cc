@@ -17,7 +17,7 @@ namespace {
 
 // A caller that could not connect pauses so long: to fail again and again at once would only keep the CPU busy.
 constexpr auto kPause = std::chrono::milliseconds(10);
-// One in kTimedEvery requests that are answered within kBrief has its stages timed: that takes three readings of the clock.
+// One in kTimedEvery requests answered within kBrief has its stages timed: it takes three readings of the clock.
 constexpr auto kBrief = std::chrono::milliseconds(1);
 constexpr size_t kTimedEvery = 8;
 constexpr auto kLook = std::chrono::milliseconds(5);          // for requests that have timed out

@@ -40,7 +40,7 @@ struct ServerTargetOptions {
 
 class ServerTarget final : public measure::AsyncTarget {
  public:
-  // Connects all, but without options.connect_first. Errors: a connection is refused or too slow, too many for this process, kCancelled.
+  // Connects all, but without options.connect_first. Errors: a refused or slow connection, too many, kCancelled.
   static Result<std::unique_ptr<ServerTarget>> open(ServerTargetOptions options);
   ~ServerTarget() override;
 

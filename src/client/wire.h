@@ -16,7 +16,7 @@ struct Request {
   std::string bytes;  // HTTP: the whole request; gRPC: the message behind its five bytes of length
 };
 
-// Statuses of responses are HTTP's; those of gRPC but OK, which is 200, are these and more: kGrpcStatus + 14 is UNAVAILABLE.
+// Statuses of responses are HTTP's; gRPC's but OK (200) are kGrpcStatus + code: kGrpcStatus + 14 is UNAVAILABLE.
 constexpr int kGrpcStatus = 1000;
 
 struct Response {
@@ -51,7 +51,7 @@ enum Failure : int {
 std::string failure_name(int failure);
 // kNotFound; kInvalid: the request is at fault; kUnavailable: anything else.
 Code code_of_status(int status);
-// The text of {"error": text}, of the Open Inference Protocol, or of {"error": {"message": text}}, of OpenAI's API; empty: neither.
+// The text of {"error": text} (Open Inference Protocol) or {"error": {"message": text}} (OpenAI); empty: neither.
 std::string error_of(const Json& json);
 // Text of a response other than 200: its error_of(), else the beginning of its body.
 std::string error_text(const Response& response);

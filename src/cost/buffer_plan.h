@@ -1,4 +1,4 @@
-// The buffers that ONNX Runtime plans for the results of a graph's nodes when it loads it. By sizes alone, nothing is computed.
+// Buffers that ONNX Runtime plans for the results of a graph's nodes at the load. By sizes alone.
 #pragma once
 
 #include <string>

@@ -100,7 +100,7 @@ void visit_fields(auto& visit, Is<DeviceLimits::Source> auto& source) {
 }
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
 double own_rate(const DeviceLimits& limits, Precision precision);
-// The source of each rate of a CPU's limits, as limits_of(machine, …) has them: how it was measured, and the spread of then.
+// The source of each rate of a CPU's limits, as limits_of(machine, …) has them: how it was measured, its spread.
 std::vector<DeviceLimits::Source> sources_of(const machine::Machine& machine, const DeviceLimits& limits);
 // nullptr: no such limit.
 const DeviceLimits::Source* source_of(const DeviceLimits& limits, std::string_view what);
@@ -109,7 +109,7 @@ Origin origin_at(const DeviceLimits& limits, Precision precision);
 // The measured limits for `threads` threads; an error if the machine was not measured.
 Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads);
 
-// Which peak bounds FP16 and FP8 where a device multiplies faster when it also accumulates in FP16 (GeForce RTX 20 to 50).
+// The peak that bounds FP16 and FP8 on devices that are faster with FP16 accumulation (GeForce RTX 20 to 50).
 enum class Accumulate {
   kAny,   // the faster: no engine can beat it, so bounds use it
   kFp32,  // with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch; predictions use it

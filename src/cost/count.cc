@@ -105,7 +105,7 @@ std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& resid
   return works;
 }
 
-// Weights used by running nodes, each once; of one that a node transposes at the load both are bytes, and the values are parameters once.
+// Weights of running nodes, each once; of one transposed at the load the bytes of both, the parameters once.
 void add_weights(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
                  Precision precision, Costs& costs) {
   std::vector<bool> seen(graph.tensors.size()), counted(graph.tensors.size());

@@ -129,7 +129,7 @@ class GpuRoofline {
     return any && fp32 && own_rate(*any, precision) > own_rate(*fp32, precision);
   }
 
-  // The datasheet's figure for the units that reached this; 0: it has none. FP64 of tensor cores is not the lanes', which the limits hold.
+  // The datasheet's figure for the units that reached this; 0: none. FP64 of tensor cores is not the lanes'.
   double listed_for(const PeakRow& row) const {
     if (!gpu_.datasheet) return own_rate(limits_, row.precision);
     const auto peak = limits::accelerator::datasheet_peak(*gpu_.datasheet, row.precision, row.way);

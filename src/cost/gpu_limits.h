@@ -1,4 +1,4 @@
-// The limits of a GPU in this machine: measured ones (ridge bench device), and its datasheet's for the rest, each with its origin.
+// Limits of a GPU in this machine: measured ones (ridge bench device), the datasheet's for the rest, with origin.
 #pragma once
 
 #include "base/result.h"

@@ -130,7 +130,7 @@ void add_doubts(const machine::Machine& machine, DeviceLimits& limits) {
   }
 }
 
-// A shape that is not known hides arithmetic where its operator multiplies, or where no other does; so does a size that only the data decide.
+// An unknown shape hides arithmetic if its operator multiplies, or if no other does; so does a data-dependent size.
 bool mostly_unknown(const Costs& costs) {
   int unknown = 0, counted = 0;
   for (const NodeCost& node : costs.nodes) {

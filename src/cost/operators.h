@@ -24,7 +24,7 @@ enum class Buffer : uint8_t {
   kOverwritesSum,  // likewise the fourth, which a fused convolution adds
 };
 
-// Values of the forward pass that gradients need, as PyTorch keeps them (tools/autograd/derivatives.yaml, the variables of a formula).
+// Values of the forward pass that gradients need, as PyTorch keeps them (tools/autograd/derivatives.yaml).
 enum class Backward : uint8_t {
   kUnknownGradient,
   kNoGradient,           // comparisons, shapes, arg-max, rounding

@@ -41,7 +41,7 @@ void lp(Context& context, double) {
   per_output_element(context, 1);
 }
 
-// The largest element of each region: every element of a region once; the regions are data, so the input is the estimate.
+// The largest element of each region: each read once; the regions are data, so the input is the estimate.
 void max_roi_pool(Context& context, double) { per_output_element(context, 1); }
 
 constexpr Rule kPoolingRules[] = {

@@ -53,7 +53,7 @@ void dft(Context& context, double) {
   context.add_flops(transforms * transform_flops(points));
 }
 
-// Signal, step, window, frame length → [batch, frames, bins, 2]; each frame is multiplied by the window and transformed.
+// Signal, step, window, frame length → [batch, frames, bins, 2]; each frame is windowed and transformed.
 void stft(Context& context, double) {
   const Shape* y = context.output_shape(0);
   if (y == nullptr || y->size() != 4) return;

@@ -21,7 +21,7 @@ LoopTripCount loop(std::span<const Operand> inputs) {
           .certain = !conditional};
 }
 
-// The last num_scan_inputs inputs are sliced along an axis (0 unless scan_input_axes is given): its length is the trip count.
+// The last num_scan_inputs inputs are sliced along an axis (0 or scan_input_axes): its length is the trip count.
 LoopTripCount scan(const model::Node& node, std::span<const Operand> inputs) {
   const auto scanned =
       static_cast<size_t>(std::max<int64_t>(0, model::attribute_or<int64_t>(node, "num_scan_inputs", 0)));

@@ -14,7 +14,7 @@ namespace ridge::doctor {
 struct GatherOptions {
   std::vector<std::string> areas;               // empty: all
   Nanoseconds limit = std::chrono::seconds(5);  // of each probe
-  // Limit for each trial of an engine: CUDA's libraries are gigabytes, and a first start from a cold disk takes 5 to 15 s.
+  // Limit for each trial of an engine: CUDA's libraries are gigabytes, and a first start takes 5 to 15 s.
   Nanoseconds engine_limit = std::chrono::seconds(60);
   bool measure = true;                 // memory bandwidth and peaks, if they are not stored yet
   bool fresh = false;                  // and if they are

@@ -41,7 +41,7 @@ struct NvidiaFindings {
   std::vector<GpuFindings> of_gpus;
 };
 
-// Judges the GPUs and their direct links (NVLink). `on_bus`: an NVIDIA GPU is on the PCI bus, so that a missing library is a fault.
+// Judges GPUs and their links (NVLink). `on_bus`: an NVIDIA GPU is on the PCI bus: a missing library is a fault.
 NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus);
 
 // Merges the findings of the bus and of the libraries. Where both cover the same aspect of a GPU (its link or errors), the

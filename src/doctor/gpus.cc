@@ -1,4 +1,4 @@
-// GPUs: those on the PCI bus, their drivers and link widths; then, for each vendor, the reports of its library or driver.
+// GPUs: on the PCI bus, with drivers and link widths; then, per vendor, the reports of its library or driver.
 #include <fmt/format.h>
 
 #include <algorithm>

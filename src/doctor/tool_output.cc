@@ -192,7 +192,7 @@ Findings judge_perftest(const Facts& facts, const Output& output) {
   }
   Finding finding = about("network", "perftest." + device, fmt::format("{} by {}", title, device), "perftest");
   if (best == 0) return {not_applicable(finding, "it has no row of results")};
-  // Headers of the transport leave 93 % (RoCE, MTU 1024: 1024 of 1106 bytes on the wire) to 99 % (InfiniBand, MTU 4096).
+  // Headers of the transport leave 93 % (RoCE, MTU 1024: 1024 of 1106 bytes) to 99 % (InfiniBand, MTU 4096).
   return {beside(finding, fmt::format("{} at {}", format_bandwidth(best), format_bytes(size)), best,
                  port_limit(facts.tree, device), 0.8,
                  "check the PCIe link of the adapter (lspci -vv, LnkSta), its NUMA node (numactl), MTU and relaxed "
@@ -215,7 +215,7 @@ Gpus gpus_of(const Facts& facts) {
   return gpus;
 }
 
-// Goes by "_perf", else by the columns: "none" reduces nothing, and bus bandwidth over algorithm bandwidth is the factor.
+// Goes by "_perf", else by the columns: "none" reduces nothing; bus over algorithm bandwidth is the factor.
 Collective collective_of(const std::string& text, bool reduces, double factor, double ranks) {
   constexpr std::pair<std::string_view, Collective> kNames[] = {{"all_reduce_perf", Collective::kAllReduce},
                                                                 {"reduce_scatter_perf", Collective::kReduceScatter},

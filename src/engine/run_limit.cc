@@ -17,7 +17,7 @@ namespace {
 constexpr Nanoseconds kGrace = std::chrono::seconds(10), kToEnd = std::chrono::seconds(10);
 constexpr Nanoseconds kLongestLook = std::chrono::milliseconds(200);
 
-// Thread-safe, as the session that it owns. Its thread looks at two counters, so that a run pays for no more than these.
+// Thread-safe, like the session that it owns. Its thread reads two counters, all that a run pays for.
 class LimitedSession final : public Session {
  public:
   LimitedSession(std::unique_ptr<Session> session, Nanoseconds limit, std::function<void(const std::string&)> stuck)

@@ -90,7 +90,7 @@ bool deepens(const Entry& entry, const ErrorCode& code) {
   return std::find(entry.codes.begin(), entry.codes.end(), name) != entry.codes.end();
 }
 
-// Everything inside a message: specific codes, then texts (except those already included by a code), then generic codes.
+// Everything inside a message: specific codes, then texts (unless included by a code), then generic codes.
 std::vector<Hit> inside_message(const Book& book, std::string_view query) {
   const std::string text = message_text(query);
   const std::string lower = lower_case(text);

@@ -19,7 +19,7 @@ struct Flag {
 // Gives the flags their Chinese from lines "--seconds: text", for every verb, and "power --size: text", for one.
 void add_chinese(std::string_view lines, std::vector<Flag>& flags);
 
-// The verb, and the options that its help text documents: the items "- `--name VALUE`: text", with the lines that continue them.
+// The verb, and the options of its help text: the items "- `--name VALUE`: text" with their continuation.
 std::vector<Flag> flags_in(std::string_view verb, std::string_view help);
 
 }  // namespace ridge::explain

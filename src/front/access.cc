@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// What stands before the first `mark`, which is taken off `text` with it.
+// Takes the text before the first `mark` off `text`, with the mark.
 std::string_view take_until(std::string_view& text, char mark) {
   const size_t end = std::min(text.find(mark), text.size());
   const std::string_view taken = text.substr(0, end);

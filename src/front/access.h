@@ -43,7 +43,7 @@ struct Credentials {
   std::string_view authorization = {}, api_key = {};
 };
 
-// Of calls with tensors or texts: what each key asked for, by its name. Thread-safe.
+// Counts calls with tensors or texts by the name of their key. Thread-safe.
 class KeyUse {
  public:
   struct Counts {
@@ -66,7 +66,7 @@ class KeyTable {
   // kUnauthenticated: no key, or one that is not in the table. kForbidden: a key of other groups.
   Status check(Groups groups, const Credentials& credentials) const;
   KeyUse& use() const { return *use_; }
-  // Of the key of these, for the access log; empty: it has none, or is not in the table.
+  // Name of the key of these, for the access log; empty: no key, or one outside the table.
   std::string name_of(const Credentials& credentials) const;
 
  private:
@@ -88,7 +88,7 @@ class KeyTable {
 using Keys = Reloaded<KeyTable>;
 Result<std::shared_ptr<Keys>> open_keys(const std::string& file);
 
-// Of a call that was allowed. Null: nothing is counted.
+// Counts a call that was allowed. Null: nothing is counted.
 inline void count_tokens(const KeyTable* keys, const std::string& name, int64_t prompt, int64_t generated) {
   if (keys != nullptr)
     keys->use().add(

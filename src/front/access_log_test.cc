@@ -72,7 +72,7 @@ TEST(AccessLog, FollowsTheFilesNameAndKeepsWhatWasThere) {
   EXPECT_NE(read_file(file, 1000)->find("\"GET /second\""), std::string::npos);
 }
 
-// Of the log's lines, by its writer.
+// Lines that the log's writer got.
 std::vector<std::string> logged;
 
 TEST(AccessLog, WritesThatFailAreInTheLogOnceUntilOneSucceeds) {

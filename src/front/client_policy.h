@@ -25,7 +25,7 @@ Status check_regions_allowed(ClientPolicy policy, bool from_this_machine);
 // Why not: kUnavailable, as of a server that loads nothing on request.
 Status check_control_allowed(ClientPolicy policy, bool from_this_machine);
 
-// Of the settings of log and traces, by the same policy. Why not: kUnavailable.
+// Checks the settings of log and traces by the same policy. A refusal is kUnavailable, with the reason.
 Status check_log_allowed(ClientPolicy policy, bool from_this_machine);
 
 }  // namespace ridge::front

@@ -1,4 +1,4 @@
-// What the repository calls of all protocols share: who answers them, and how they fail.
+// The repository calls of all protocols: who answers them, and how they fail.
 //
 // ControlThreads is thread-safe; the functions are as Service.
 #pragma once

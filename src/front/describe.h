@@ -1,4 +1,4 @@
-// What the server says about itself, whatever the protocol. Pure.
+// Metadata of the server and its models, whatever the protocol. Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the readers of inference requests of all protocols share: the meaning of parameters, and what a request costs. Pure.
+// Rules for the readers of inference requests of all protocols: the meaning of parameters, and a request's cost. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ Result<std::optional<serve::SharedMemoryView>> region_part(std::optional<std::st
                                                            std::optional<uint64_t> offset,
                                                            std::optional<uint64_t> byte_size);
 
-// Whether a tensor of the request is in shared memory, which not every client may use.
+// True if a tensor of the request is in shared memory, which not every client may use.
 bool uses_regions(const serve::InferRequest& request);
 
-// Whether the check of the request walks so many elements of BYTES that it belongs on a thread of its own.
+// True if the check of the request walks so many elements of BYTES that it belongs on a thread of its own.
 bool has_many_elements(const serve::InferRequest& request);
 
 }  // namespace ridge::front

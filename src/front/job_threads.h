@@ -1,4 +1,4 @@
-// A few threads for long jobs (loading a model, reading a large body), so that no I/O thread waits for them. Thread-safe.
+// A few threads for long jobs (loading a model, reading a large body), for which no I/O thread waits. Thread-safe.
 #pragma once
 
 #include <deque>

@@ -74,7 +74,7 @@ Result<Listener> described(Descriptor socket) {
   return listener;
 }
 
-// Whether a process listens on it; else it is what an ended one has left.
+// True if a process listens on it; else an ended process has left it.
 bool answers(const sockaddr_un& address) {
   const Descriptor probe(::socket(AF_UNIX, kSocketType, 0));
   return connect(probe.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;

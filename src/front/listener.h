@@ -51,7 +51,7 @@ struct ListenOptions {
 
 // kInvalid: not an address. kFailed: the port or the path is taken, …
 Result<Listener> listen_on(const ListenOptions& options);
-// Of a descriptor that the service manager passed. kInvalid: it is no stream socket that listens.
+// Takes a descriptor that the service manager passed. kInvalid: not a stream socket that listens.
 Result<Listener> listen_on_passed(Descriptor socket);
 
 }  // namespace ridge::front

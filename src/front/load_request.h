@@ -8,13 +8,13 @@
 
 namespace ridge::front {
 
-// Whether the parameter's key says that its value is a file: "file:VERSION/NAME".
+// True if the parameter's key says that its value is a file: "file:VERSION/NAME".
 bool names_file(std::string_view key);
 // kInvalid: a path that leads out of the model's folder.
 Status add_file(serve::LoadRequest& request, const std::string& key, std::string content);
 // For a key that is neither "config" nor a file.
 Error unknown_load_parameter(const std::string& key);
-// Of the whole request.
+// Checks the whole request.
 Status check_load(const serve::LoadRequest& request);
 
 }  // namespace ridge::front

@@ -39,7 +39,7 @@ class MemoryHold {
     return *this;
   }
   ~MemoryHold() { set(0); }
-  // From now on so many bytes. False: they do not fit, and nothing has changed.
+  // Changes the amount to `bytes`. False: they do not fit, and nothing has changed.
   bool set(uint64_t bytes);
   bool add(uint64_t bytes) { return set(bytes_ + bytes); }
 

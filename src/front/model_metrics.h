@@ -44,7 +44,7 @@ std::vector<telemetry::MetricFamily> model_families(std::span<const serve::Model
 
 using ModelCounts = std::vector<std::pair<std::string, uint64_t>>;  // per model
 
-// What is not of one version of a model.
+// Figures of the server as a whole.
 struct ServerFigures {
   std::vector<telemetry::GpuSample> gpus = {};
   ModelCounts failed_loads = {}, given_up = {};

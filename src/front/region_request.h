@@ -1,4 +1,4 @@
-// What all protocols check of a request to register shared memory. Pure.
+// Checks of a request to register shared memory, for all protocols. Pure.
 #pragma once
 
 #include <cstddef>

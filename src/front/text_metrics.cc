@@ -132,7 +132,7 @@ std::span<const TextMetric> text_metrics() { return kTextMetrics; }
 std::vector<serve::TextFigures> text_figures(const serve::Service& service) {
   std::vector<serve::TextFigures> figures;
   for (const serve::TextModelPtr& model : service.text_models()) figures.push_back(model->figures());
-  // What an older load of the same version still does counts as that version's; its totals have been told.
+  // Work that an older load of the same version still does counts as that version's; its totals have been reported.
   for (const serve::TextModelPtr& model : service.retired_text_models()) {
     const serve::TextFigures old = model->figures();
     const auto same = std::ranges::find_if(

@@ -23,7 +23,7 @@ struct TextMetric {
 };
 std::span<const TextMetric> text_metrics();
 
-// Of all language models that serve.
+// Figures of all language models that serve.
 std::vector<serve::TextFigures> text_figures(const serve::Service& service);
 
 // One family per name, with one series per model version. vLLM's have its label model_name, so that its dashboards show them; ridge's have

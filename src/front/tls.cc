@@ -89,7 +89,7 @@ Status use_certificate(SSL_CTX& context, const std::string& file, const std::str
   return {};
 }
 
-// There is no one to ask for a password.
+// A server cannot ask for a password.
 int note_question(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return -1;
@@ -127,7 +127,7 @@ Status use_client_ca(SSL_CTX& context, const std::string& file, const std::strin
   return {};
 }
 
-// Of the protocols that a client offers the port's, which its stream says (Stream); a client that offers none of these may try all the same.
+// Chooses the protocol of the port that the client offers (Stream says which); a client that offers none of these may try all the same.
 int choose_protocol(SSL* session, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
   const auto* text = static_cast<const char*>(SSL_get_app_data(session));

@@ -1,4 +1,4 @@
-// What a port needs to speak TLS, from PEM files: certificate, key and, for mutual TLS, the authorities of clients.
+// TLS settings of a port, from PEM files: certificate, key and, for mutual TLS, the authorities of clients.
 //
 // TLS 1.2 and 1.3. No message of an error or of the log holds a part of a file.
 #pragma once

@@ -1,4 +1,4 @@
-// The W3C context of a trace (https://www.w3.org/TR/trace-context/, level 1): what the fields traceparent and tracestate say. Pure.
+// The W3C context of a trace (https://www.w3.org/TR/trace-context/, level 1): traceparent and tracestate. Pure.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Whether settings of traces can be those of a model. Pure.
+// Checks that settings of traces can be those of a model. Pure.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ TraceSettings settings_of(bool on, uint64_t rate, int64_t count) {
           {"trace_mode", {"opentelemetry"}}};
 }
 
-// Of settings that are as they are.
+// Refuses changes of settings that are fixed.
 Status check_fixed(const std::string& name, const std::vector<std::string>& values) {
   const bool unchanged = values.empty() || values == std::vector<std::string>{""};
   if (name == "log_frequency" && (unchanged || values == std::vector<std::string>{"0"})) return {};
@@ -58,7 +58,7 @@ Status check_fixed(const std::string& name, const std::vector<std::string>& valu
 
 }  // namespace
 
-// The way to the collector. Of the tracer and of its thread, which may outlive the tracer in a send that does not return.
+// The way to the collector, for the tracer and its thread, which may outlive it in a send that does not return.
 struct Tracer::Sender {
   const TraceOptions options;
   const Send send;

@@ -1,7 +1,7 @@
 // Tracer: which requests are traced, and the way of their traces to a collector.
 //
 // A request whose caller sends a W3C context is traced if the caller's flag says so; of the others one in `rate` is. Traces leave in
-// batches by a thread of their own: no request waits for the collector. At most so many wait, others are dropped and counted, as are
+// batches by a thread of their own: no request waits for the collector. A fixed number may wait, others are dropped and counted, like
 // those of a batch that the collector does not take.
 // Thread-safe, but flush() is one thread's.
 #pragma once
@@ -29,21 +29,21 @@ namespace ridge::front {
 struct TraceOptions {
   std::string url = "";  // of the collector, for messages
   bool on = false;       // trace_level TIMESTAMPS; else OFF
-  uint64_t rate = 1000;  // one request in so many
-  int64_t count = -1;    // so many traces, then no more; -1: any
+  uint64_t rate = 1000;  // one request in `rate`
+  int64_t count = -1;    // traces, then no more; -1: no limit
   ResourceAttributes resource = {{"service.name", "ridge"}};
   size_t most_waiting = 2048;                    // traces
   size_t most_in_batch = 512;                    // likewise
   std::chrono::milliseconds send_period{1'000};  // between batches
 };
 
-// What a request says of itself. Views, for one call.
+// A request's own data. Views, for one call.
 struct TraceRequest {
   std::string_view protocol, model, parent, state;  // the latter two: fields traceparent and tracestate
   TimePoint arrived;
 };
 
-// As the protocols' trace extension names them: trace_level, trace_rate, trace_count, log_frequency, trace_file, trace_mode.
+// Settings by the names of the protocols' trace extension: trace_level, trace_rate, trace_count, log_frequency, trace_file, trace_mode.
 using TraceSettings = std::vector<std::pair<std::string, std::vector<std::string>>>;
 // Absent: back to the server's own.
 using TraceChanges = std::map<std::string, std::optional<std::vector<std::string>>>;
@@ -54,20 +54,20 @@ struct SpanCounts {
 
 class Tracer {
  public:
-  // Sends a body to the collector, and may take seconds. What it uses is its own: a tracer that ends does not wait for it.
+  // Sends a body to the collector, and may take seconds. It owns what it uses: a tracer that ends does not wait.
   using Send = std::function<Status(const std::string& body)>;
 
   Tracer(TraceOptions options, Send send, Clock& clock = system_clock());
   ~Tracer() { close(kLastPatience); }
 
-  // Sends what is left, once, in `patience` together with a send under way. What the collector has not taken by then is dropped.
+  // Sends what is left, once, within `patience` including a send under way. The rest is dropped.
   void close(Nanoseconds patience);
   static constexpr std::chrono::milliseconds kLastPatience{500};
 
   // Null: not traced.
   std::shared_ptr<Trace> begin(const TraceRequest& request);
 
-  // Of a model, or of the server with an empty name.
+  // Settings of a model, or of the server with an empty name.
   TraceSettings settings(const std::string& model) const;
   // All of them or, with an error, none.
   Status change(const std::string& model, const TraceChanges& changes);
@@ -96,7 +96,7 @@ class Tracer {
   BoundedThread thread_;
 };
 
-// Of a server that may have no tracer: then all is off, and says so.
+// Settings of a server that may have no tracer: then all is off, and says so.
 TraceSettings trace_settings(const Tracer* tracer, const std::string& model);
 Status change_trace_settings(Tracer* tracer, const std::string& model, const TraceChanges& changes);
 

@@ -181,7 +181,7 @@ TEST_F(TracerTest, AnEndIsNotHeldUpByACollectorThatDoesNotAnswer) {
   EXPECT_EQ(traced(tracer, 2), 2);
   tracer.close(1ms);
   EXPECT_EQ(tracer.counts().dropped, 3u);
-  collector->answers.set_value();  // nobody counts it
+  collector->answers.set_value();  // is not counted
   EXPECT_EQ(tracer.counts().sent, 0u);
 }
 

@@ -12,7 +12,7 @@ namespace ridge::generate {
 
 class NGramDrafts {
  public:
-  // At most `most` tokens that may follow `tokens`, which only grow from call to call; empty: its last two tokens did not come before.
+  // At most `most` tokens that may follow `tokens`, which only grow; empty: its last two tokens are new.
   std::vector<int32_t> draft(std::span<const int32_t> tokens, size_t most);
 
  private:

@@ -93,7 +93,7 @@ std::span<const float> Sampler::changed(const Draw& draw) {
     if (float* logit = at(token)) *logit += bias;
   }
   if (!penalties) return changed_;
-  // https://platform.openai.com/docs/api-reference for presence and frequency; Keskar et al., CTRL (arXiv:1909.05858), for repetition.
+  // Presence and frequency: https://platform.openai.com/docs/api-reference; repetition: CTRL (arXiv:1909.05858).
   const auto repetition = static_cast<float>(sampling.repetition_penalty);
   for (const auto& [token, times] : draw.counts->answer) {
     float* logit = at(token);

@@ -22,7 +22,7 @@ namespace ridge::generate {
 
 using Id = uint64_t;
 
-// How the next token is drawn: https://platform.openai.com/docs/api-reference and vLLM's SamplingParams, whose names these are.
+// How the next token is drawn: https://platform.openai.com/docs/api-reference, and the names of vLLM.
 struct Sampling {
   double temperature = 1;  // 0: the most likely token
   double top_p = 1;
@@ -130,7 +130,7 @@ class Scheduler {
   // kInvalid: longer than the context, or than the whole cache; an id in use; sampling parameters out of range. kUnavailable: the deadline cannot be met;
   // the message has the prediction.
   Status add(Request request, Nanoseconds now);
-  // It takes no part in a step from the next one on; its event comes with the next take_ended(). Unknown ids are ignored: it may have ended.
+  // Leaves the steps from the next one on; its event comes with the next take_ended(). Unknown ids are ignored.
   void cancel(Id id);
   // An empty step: there is nothing to run. Requests whose deadline passes in the queue end here.
   Step next(Nanoseconds now);
@@ -138,10 +138,10 @@ class Scheduler {
   std::vector<Event> done(const engine::Logits& logits, Nanoseconds now);
   // The step failed: its sequences end; everything else goes on. Their ids.
   const std::vector<Id>& failed();
-  // Events besides those of done(): ends without a step, cancelled, too late or failed, and tokens that waited for their filters.
+  // Events besides those of done(): ends without a step, cancelled, late or failed, and tokens that waited.
   std::vector<Event> take_ended();
 
-  // Time to the first token of a request of `prompt_tokens` that came now, behind all that wait; 0 as long as the line is not known.
+  // Time to the first token of a request of `prompt_tokens` behind all that wait; 0: the line is not known.
   Nanoseconds predicted_first_token(int64_t prompt_tokens, Nanoseconds now) const;
   Figures figures() const;
   const StepLine& line() const;

@@ -67,7 +67,7 @@ struct NormalEquations {
   LineTerms right{};
   void add(const LineTerms& terms, double value, double weight);
   void forget(double share);
-  // The coefficients of the least error among those that are plausible and not negative: tries each set of terms, of which there are 31.
+  // The coefficients of least error among plausible ones that are not negative: tries all 31 sets of terms.
   LineTerms solve() const;
 };
 

@@ -93,7 +93,7 @@ namespace {
 
 constexpr int64_t kMostDrafts = 8;
 
-// Chance that a draft is accepted where those before it were; one draft accepted and one not are assumed at the beginning.
+// Chance that a draft is accepted after accepted ones; it starts from one accepted and one not (assumed).
 double acceptance(const Sequence& sequence) { return (1 + sequence.accepted) / (2 + sequence.tried); }
 
 }  // namespace

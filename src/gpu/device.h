@@ -75,7 +75,7 @@ class Workspace {
 
   // Replaces the program. A wrong source is kInvalid, with the compiler's log.
   virtual Status build(const std::string& source) = 0;
-  // CUDA architecture that build() compiles for: 89 of sm_89. The device's own, or an older one if the compiler does not know it.
+  // CUDA architecture that build() compiles for: 89 of sm_89; an older one if the compiler does not know it.
   virtual Result<int> code_architecture() const;
 
   virtual Result<BufferNumber> add_bytes(size_t size, MemoryKind kind = MemoryKind::kDevice) = 0;  // uninitialised
@@ -108,7 +108,7 @@ struct Device {
   std::function<Result<std::unique_ptr<Workspace>>(Timing)> open_workspace;
 };
 
-// Takes "opencl:N", "cuda:N"; without a number the first. Errors: a wrong name (kInvalid), or why there is no such device.
+// Takes "opencl:N", "cuda:N"; without a number the first. Errors: a wrong name (kInvalid), or a missing device.
 Result<Device> open_device(std::string_view name);
 // A workspace of the device with this program.
 Result<std::unique_ptr<Workspace>> workspace_with(const Device& device, const std::string& source,

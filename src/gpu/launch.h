@@ -1,4 +1,4 @@
-// A launch on a device, in the terms that CUDA and OpenCL share: a block of threads is OpenCL's work-group. Plain values.
+// A launch in the terms that CUDA and OpenCL share: a block of threads is OpenCL's work-group. Plain values.
 #pragma once
 
 #include <array>

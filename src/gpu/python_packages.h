@@ -1,4 +1,4 @@
-// Libraries in python's packages (wheels): finds the pythons and the content of their folders. Reads folders, opens nothing.
+// Libraries in python's packages (wheels): finds the pythons and their folders. Reads folders, opens nothing.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct PythonSurroundings {
 };
 PythonSurroundings python_surroundings();
 
-// The prefix of the packages that hold `folder`: "/venv" for /venv/lib/python3.11/site-packages/ridge/bin; empty: no packages do.
+// The packages' prefix above `folder`: "/venv" for /venv/lib/python3.11/site-packages/ridge/bin; empty: none.
 std::string prefix_around(const std::string& folder);
 
 // The prefixes of those pythons: the program's own, the virtual environment, those on PATH, ~/.local, /opt/ridge (where docs/install.md

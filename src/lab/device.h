@@ -39,7 +39,7 @@ struct Device {
   std::function<Result<std::unique_ptr<PreparedCase>>(const Case& work)> prepare;
 };
 
-// Takes "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
+// Takes "cpu", "cuda:N", "opencl:N" ("cuda": the first). Errors: a wrong name (kInvalid), or a missing device.
 Result<Device> open_device(std::string_view name);
 
 // Runs every variant once and compares its results with the reference, and the sums of all its rows where the case has them; the

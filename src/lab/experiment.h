@@ -38,7 +38,7 @@ struct Target {
 };
 
 using Buffers = std::vector<std::vector<float>>;
-// The right value of an index of the output, from the buffers' initial content. NaN: it is not computed, and any number passes.
+// The right value of an output's index, from the buffers' initial content. NaN: not computed, any number passes.
 using Reference = std::function<double(const Buffers& initial, size_t index)>;
 
 // The buffers of a case, in the CPU's memory, each aligned to a cache line.
@@ -65,7 +65,7 @@ struct Comparison {
   std::optional<Figure> figure = {};  // absent: the claim's
 };
 
-// The sums of all rows of a result, of which the reference computes only some: a wrong value in another row changes one.
+// Sums of all rows of a result, of which the reference computes a few: a wrong value elsewhere changes one.
 struct RowSums {
   std::vector<float> weights;    // 1 or −1, of the columns
   std::vector<double> expected;  // of the rows

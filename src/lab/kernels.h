@@ -10,7 +10,7 @@ namespace ridge::lab {
 // The source of src/lab/kernels/<name>.cu; empty if there is none.
 std::string_view kernel_text(std::string_view name);
 
-// Dialect and kernels together: the compiler's input. `names`: one text, or several in their order, separated by blanks.
+// Dialect and kernels: the compiler's input. `names`: one text, or several in order, separated by blanks.
 std::string kernel_source(std::string_view names);
 
 }  // namespace ridge::lab

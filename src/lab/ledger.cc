@@ -33,7 +33,7 @@ double work_of(const Case& work, const Variant& variant) {
   return variant.work.value_or(work.bytes > 0 ? work.bytes : work.flops);
 }
 
-// The variant's work per second, from as many consecutive runs as fill the slice; the run time is known from the last slice.
+// The variant's rate, from the consecutive runs that fill the slice; the run time is known from the last one.
 measure::Arm arm_of(PreparedCase& prepared, const Case& work, const Variant& variant) {
   auto seconds_per_run = std::make_shared<double>(0);
   return {variant.name, [&prepared, &work, &variant, seconds_per_run]() -> Result<std::vector<measure::Slice>> {

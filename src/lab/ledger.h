@@ -26,7 +26,7 @@ void visit_rates(auto& visit, const std::string& whose, bool of_bytes, double pe
   visit.derived((whose + "flops_per_s").c_str(), of_bytes ? std::nullopt : std::optional(per_s));
 }
 
-// One comparison and its verdict; or a claim that could not be put to the test, or not all of it in time, with the reason.
+// One comparison and its verdict; or a claim that was not, or not wholly, tested in time, with the reason.
 struct LedgerRow {
   Claim claim;
   Verdict verdict = Verdict::kNotTestable;

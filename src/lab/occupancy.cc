@@ -51,7 +51,7 @@ std::optional<int> registers_for(const catalogue::Capability& c, KernelUse use, 
   return std::nullopt;
 }
 
-// The most shared memory per block with which `blocks` blocks fit: an equal part, in whole units, less the reserved memory.
+// The most shared memory per block for `blocks` blocks: an equal part, in whole units, less the reserved memory.
 std::optional<double> shared_for(const catalogue::Capability& c, int blocks) {
   double part = std::floor(*c.shared_bytes / blocks / *c.shared_unit_bytes) * *c.shared_unit_bytes;
   double bytes = std::min(part - *c.shared_reserved_bytes, *c.shared_bytes_per_block);

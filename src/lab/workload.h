@@ -30,7 +30,7 @@ std::vector<float> words_of(std::span<const float> values, WordFormat format);
 // The first `rows` rows of a · b, squares of `size`, row-major. Sums in double, so that its own rounding does not affect a
 // comparison.
 std::vector<float> product_of(std::span<const float> a, std::span<const float> b, size_t size, size_t rows);
-// The sums of all of its rows, by random signs x of the columns: a · (b · x), in size² multiply-adds where the rows take size³.
+// Sums of all rows, by random signs x of the columns: a · (b · x), size² multiply-adds instead of size³.
 RowSums row_sums_of(std::span<const float> a, std::span<const float> b, size_t size);
 std::vector<float> turned(std::span<const float> in, size_t size);  // a square
 // x after `steps` steps of x · factor + offset, 0 < factor < 1, in closed form.

@@ -1,4 +1,4 @@
-// Stored limits of CPUs (limits_file.h): an entry per machine id as in machine.h, so that one machine can have several quotas.
+// Stored limits of CPUs (limits_file.h): an entry per machine id (machine.h): a machine may have several quotas.
 #pragma once
 
 #include <functional>

@@ -26,7 +26,7 @@ int pin_to(int cpu) {
   return pthread_setaffinity_np(pthread_self(), bytes, set.get());
 }
 
-// Raises the priority for the milliseconds of a burst. Needs a privilege; without it measuring only takes more attempts.
+// Raises the priority for a burst's milliseconds. Needs a privilege; without it measuring takes more attempts.
 void ask_for_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), -20); }
 
 void relax() {

@@ -41,7 +41,7 @@ class PinnedThreads {
   };
   using Job = std::function<void(Worker&)>;
 
-  // One worker per CPU; worker i gets memory_bytes[i] of either kind. Fails if a thread cannot be pinned or memory is short.
+  // One worker per CPU; worker i gets memory_bytes[i] of either kind. Fails without pinning or memory.
   static Result<std::unique_ptr<PinnedThreads>> gather(const std::vector<int>& cpus,
                                                        const std::vector<size_t>& memory_bytes);
   ~PinnedThreads();

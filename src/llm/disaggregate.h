@@ -25,7 +25,7 @@ struct DisaggregatedSimulation {
   double prefill_busy = 0, decode_busy = 0;  // shares of the time
 };
 
-// Of all workers. `transfer_s`: of the cache of one token of a prompt from worker to worker. `costs`: of the engine. Errors: a request that never fits into a worker's cache.
+// Simulates all workers. `transfer_s`: for the cache of one token of a prompt, from worker to worker. `costs`: the engine's. Errors: a request that never fits into a worker's cache.
 Result<DisaggregatedSimulation> simulate_disaggregated(const StepTable& prefill_steps, const Pool& prefill,
                                                        const StepTable& decode_steps, const Pool& decode,
                                                        double transfer_s, EngineKind engine, const EngineCosts& costs,

@@ -112,7 +112,7 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view la
     return Error{Code::kUnavailable,
                  fmt::format("{}: no {} has a source in the catalogue, so nothing can be predicted for it", device.name,
                              bf16 <= 0 ? "rate of 16-bit arithmetic" : "memory bandwidth")};
-  // A board without a number of multiprocessors: as many as its rate asks for at 4096 FLOP per clock and 1.8 GHz.
+  // A board without a number of multiprocessors gets the one that 4096 FLOP per clock and 1.8 GHz imply.
   gpu.multiprocessors = device.multiprocessors ? *device.multiprocessors : std::max(1.0, bf16 / (4096 * 1.8e9));
   gpu.has_nvlink = device.interconnect.starts_with("NVLink") && device.interconnect_bytes_per_s;
   gpu.link_bytes_per_s =

@@ -30,7 +30,7 @@ struct Space {
 };
 struct SearchResult {
   std::vector<Serving> ways;  // best first
-  // Of each GPU without a way, why: of the largest group of them that was tried.
+  // Reasons of the GPUs without a way: those of the largest group of them that was tried.
   std::vector<std::pair<std::string, std::string>> missing;
 };
 // Why the engine does not load weights of these forms on the GPU, by data/engine_support.csv; empty: it does.
@@ -38,7 +38,7 @@ std::string refusal(EngineKind engine, const Gpu& gpu, const Formats& formats);
 // Every way in the space that fits, each at several concurrencies, or at the load's own if it has one; where it has a rate, as many replicas as carry
 // it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
 SearchResult search(const Deployment& base, const Space& space, const Load& load);
-// Those that no other beats in both tokens/s per GPU and tokens/s per user; without those that miss the goals, if any meets them, or that cost a
+// The Pareto front of tokens/s per GPU and tokens/s per user; without those that miss the goals, if any meets them, or that cost a
 // hundredfold.
 std::vector<Serving> front_of(const std::vector<Serving>& all);
 

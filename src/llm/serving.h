@@ -1,4 +1,4 @@
-// What one way of serving a model on GPUs gives: memory, time to the first token, time per output token, rate, cost and energy, with the error to
+// Predicts one way of serving a model on GPUs: memory, time to the first token, time per output token, rate, cost and energy, with the error to
 // expect. Pure; search.h looks for the best way.
 #pragma once
 
@@ -18,7 +18,7 @@ void visit_fields(auto& visit, Is<ErrorRange> auto& range) {
   visit("low", range.low);
   visit("high", range.high);
 }
-// From cross-validation on public runs (benchmarks/silicon.py): of a model that was not fitted, on a GPU with laws of its own or without.
+// Range by cross-validation on public runs (benchmarks/silicon.py): for a model that was not fitted, on a GPU with laws of its own or without.
 ErrorRange ttft_range(EngineKind engine, bool own_laws);
 ErrorRange tpot_range(EngineKind engine, bool own_laws);
 
@@ -30,7 +30,7 @@ void visit_fields(auto& visit, Is<Interval> auto& interval) {
   visit("high", interval.high);
 }
 
-// Of one GPU [bytes].
+// Memory of one GPU [bytes].
 struct ServingMemory {
   double weights = 0;
   double cache_per_token = 0;  // of a sequence of the workload's length
@@ -43,7 +43,7 @@ void visit_fields(auto& visit, Is<ServingMemory> auto& memory) {
   visit("cache", memory.cache);
   visit("cache_tokens", memory.cache_tokens);
 }
-// Of an engine: share of the memory that it takes, what stays free of it beside weights and cache [bytes], tokens per step unless told otherwise.
+// An engine's share of the memory, its reserve beside weights and cache [bytes], and its default tokens per step.
 struct EngineMemory {
   double share = 1, share_of_rest = 1, other_bytes = 0;
   int64_t chunk_tokens = 0;
@@ -77,7 +77,7 @@ void visit_fields(auto& visit, Is<PrefillPool> auto& pool) {
   visit("transfer_ms", pool.transfer_ms);
 }
 
-// With a prefill pool the parallelism, the replicas, the memory and the decode step are those of the decode workers.
+// With a prefill pool parallelism, replicas, memory and decode step are those of the decode workers.
 struct Serving {
   std::string gpu;
   EngineKind engine = EngineKind::kVllm;
@@ -103,7 +103,7 @@ struct Serving {
   std::vector<KernelRow> prompt_step;      // of one prompt alone
 };
 
-// What 80 % of measured values lie within: of the means, and of what follows from them.
+// Ranges that hold 80 % of measured values: for the means, and for what follows from them.
 struct ServingRanges {
   Interval ttft_ms, tpot_ms, output_tokens_per_s, tokens_per_s_per_gpu, tokens_per_s_per_user;
   std::optional<Interval> usd_per_million, joules_per_token;
@@ -153,7 +153,7 @@ struct Load {
   int64_t chunk_tokens = 0;      // 0: the engine's default
   int64_t most_sequences = 0;    // at once, of one attention replica; 0: the engine's default, 1024
   int64_t receive_interval = 1;  // of SGLang [decode steps]
-  // Of TensorRT-LLM: simulate.h.
+  // For TensorRT-LLM: simulate.h.
   int64_t batch_wait_steps = 0;
   double batch_wait_share = 0;
   double transfer_bytes_per_s =
@@ -163,10 +163,10 @@ struct Load {
 // Tokens per step of that engine: the load's or the engine's own.
 int64_t chunk_of(const Load& load, EngineKind engine);
 
-// One way: the deployment (step.h: with_engine), `replicas` times. Errors: none of the workload; what does not fit is a value.
+// One way: the deployment (step.h: with_engine), `replicas` times. Errors: none of the workload.
 Result<Serving> serve(const Deployment& deployment, int64_t replicas, const Load& load);
 
-// Prompts and tokens on workers of their own, one kind of GPU and one engine: `prefill.workers` for each `decode_workers`.
+// Prefill and decode workers of one kind of GPU and one engine: `prefill.workers` for each `decode_workers`.
 struct Disaggregation {
   Parallel prefill, decode;
   int64_t prefill_workers = 1, decode_workers = 1;
@@ -176,7 +176,7 @@ struct Disaggregation {
 Result<Serving> serve_disaggregated(const Deployment& deployment, const Disaggregation& pools, int64_t replicas,
                                     const Load& load);
 
-// What would help most: the kernel that takes most of a decode step, and what halves it.
+// The most helpful change: the kernel that takes most of a decode step, and what halves it.
 std::string advice(const Deployment& deployment, const Serving& serving);
 
 }  // namespace ridge::llm

@@ -123,7 +123,7 @@ class Server {
     arrivals_.emplace(front_.parallel ? front_.arrival(reached_s, s.prompt) : reached_s, sent_++);
   }
 
-  // Of the next request at the scheduler.
+  // Arrival of the next request at the scheduler.
   double next_arrival() const {
     const auto& [at, index] = *arrivals_.begin();
     return front_.parallel ? at : front_.arrival(at, sequences_[index].prompt);
@@ -190,7 +190,7 @@ class Server {
     return step;
   }
 
-  // Of a step of all replicas the part of the fullest one: sequences are spread evenly, prompts go where the fewest tokens are.
+  // Reduces a step of all replicas to the fullest one: sequences are even, prompts go where the fewest tokens are.
   void to_fullest_replica(Step& step) const {
     const double all = step.sequences, each = std::ceil(all / replicas());
     if (all > 0) step.cached *= each / all;
@@ -211,11 +211,11 @@ class Server {
     if (own > 0) step.balance = sum / replicas() / own;
   }
 
-  // Whether prompts wait for more of them.
+  // True if prompts wait for more of them.
   bool holds_prompts() const {
     if (waited_ >= scheduler_.batch_wait_steps || waiting_.empty() || decoding_.empty() || !prompts_.empty())
       return false;
-    // With several replicas the others decode meanwhile; where one has nothing to decode, nothing is held.
+    // Other replicas decode meanwhile; if one has nothing to decode, nothing is held.
     if (scheduler_.replicas > 1)
       return decoding() >= replicas() && waiting_.size() < static_cast<size_t>(scheduler_.replicas);
     double tokens = decoding() * workload_.tokens_per_step;

@@ -13,7 +13,7 @@
 
 namespace ridge::llm {
 
-// From sending to the scheduler (assumed): a request misses the step that begins as it is sent.
+// Time from sending to the scheduler (assumed): a request misses the step that begins as it is sent.
 inline constexpr double kFrontSeconds = 1e-3;
 // Steps in which nothing changes but the length of the sequences, taken together.
 inline constexpr int64_t kMostStepsAtOnce = 128;
@@ -45,7 +45,7 @@ struct Scheduler {
   int64_t chunk_tokens = 8192;    // per step
   int64_t most_sequences = 1024;  // at once
   int64_t receive_interval = 1;   // [decode steps], SGLang
-  // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait beside decoding, at most so many steps, until they and the
+  // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait beside decoding, for a limited number of steps, until they and the
   // decoding tokens fill the share of a step's tokens. With several attention replicas its attention_dp_config: until each has a prompt.
   int64_t batch_wait_steps = 0;
   double batch_wait_share = 0;
@@ -76,7 +76,7 @@ std::vector<Request> requests_of(const Workload& workload, EngineKind engine);
 // Mean and percentiles; zeros for none.
 Spread spread_of(std::vector<double> values);
 
-// Of requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and its tokens, output. A client sees
+// For requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and its tokens, output. A client sees
 // the first token `lag_steps` steps later, the last one at once.
 template <typename Ended>
 Simulation times_of(const std::vector<Ended>& requests, double end_s, double lag_steps = 0) {
@@ -110,7 +110,7 @@ struct FrontEnd {
 // [s]
 using StepSeconds = std::function<double(const Step&)>;
 
-// Of all attention replicas of a stage. Errors: a request that can never fit into the cache.
+// Simulates all attention replicas of a stage. Errors: a request that can never fit into the cache.
 Result<Simulation> simulate(const StepSeconds& seconds, const EngineCosts& costs, const Scheduler& scheduler,
                             const Workload& workload);
 

@@ -54,10 +54,10 @@ struct EngineCosts {
 };
 const EngineCosts& costs_of(EngineKind engine);
 
-// What an engine's scheduler does, as its own code has it in 2026. Without any of these, decoding sequences and chunks of
+// Rules of an engine's scheduler, as its own code has them in 2026. Without any of these, decoding sequences and chunks of
 // prompts share steps, and a sequence is admitted if its longest output fits.
 struct EngineRules {
-  // Steps compute prompts, first, or decode; new requests are looked for every so many decode steps.
+  // Steps compute prompts, first, or decode; new requests are looked for at intervals of decode steps.
   bool prompts_alone = false;
   // Only a prompt longer than a step is divided; if told so, prompts wait until a step is well filled.
   bool whole_prompts = false;
@@ -74,7 +74,7 @@ struct Deployment {
   Parallel parallel;
   EngineKind engine = EngineKind::kVllm;
   EngineCosts costs;
-  // Of speculative decoding, per sequence and step; 0: none. A model with layers of multi-token prediction computes them by these, one after another:
+  // Drafts of speculative decoding, per sequence and step; 0: none. A model with layers of multi-token prediction computes them by these, one after another:
   // a layer like its last one, the matrix that joins a token's embedding to the hidden state, and the head (DeepSeek-V3, arXiv:2412.19437, section 2.2).
   // Without such layers drafts cost nothing here.
   int64_t draft_tokens = 0;
@@ -83,10 +83,10 @@ struct Deployment {
 // Served by that engine, with its costs.
 Deployment with_engine(Deployment deployment, EngineKind engine);
 
-// Whether the model's own layers compute draft tokens.
+// True if the model's own layers compute draft tokens.
 inline bool drafts(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }
 
-// What a step computes on one attention replica.
+// Work of a step on one attention replica.
 struct Step {
   double sequences = 0;  // that decode
   double cached = 0;     // tokens that they hold together
@@ -95,7 +95,7 @@ struct Step {
   };
   std::vector<Chunk> chunks = {};  // of prompts
   double prompts_done = 0;         // chunks that end their prompt, so that a token is sampled
-  // Tokens per attention replica, over those of this one, which the others wait for: the experts compute those of all replicas.
+  // Tokens per attention replica, over those of this one, for which the others wait: experts compute them all.
   double balance = 1;
   // Share of the time before it that computed prompts, for the clock: prompt_factor holds where it is 1.
   double sustained = 1;

@@ -9,7 +9,7 @@
 
 namespace ridge::llm {
 
-// A table with the columns seconds, prompt, output [tokens]. Errors: no such file or columns, times that decrease, no requests.
+// A table with the columns seconds, prompt, output [tokens]. Errors: no such file or columns, decreasing times.
 Result<std::vector<Request>> read_trace(const std::string& path);
 
 // The shortest and the longest of its requests [tokens].

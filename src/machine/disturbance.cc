@@ -129,7 +129,7 @@ std::map<int, double> handed_on(const CpuCounters& before, const CpuCounters& af
   return by_ancestor;
 }
 
-// By name. A process has the time of its children that ended meanwhile: those of a build live shorter than a measurement.
+// By name. A process has the time of its children that ended: those of a build live shorter than a measurement.
 std::vector<BusyProcess> busiest(const CpuCounters& before, const CpuCounters& after, double seconds) {
   const std::map<int, double> known_of_children = handed_on(before, after);
   std::map<std::string, double> by_name;

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, "RAPL Interfaces": updated about every millisecond.
+// Intel 64 and IA-32 manual, volume 3B, "RAPL Interfaces": updated about every millisecond.
 constexpr double kRaplStepSeconds = 1e-3;
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" \n")); }

@@ -145,7 +145,7 @@ void visit_fields(auto& visit, Is<Machine> auto& machine) {
   visit.unless_empty("disturbance", machine.disturbance);
 }
 
-// Threads that a computation can keep busy: allowed cores, capped by the quota (rounded up, as its last CPU is paid for in part).
+// Threads that a computation can keep busy: allowed cores, capped by the quota (rounded up).
 int usable_threads(const Machine& machine);
 // The part of the work of `busy` threads on whole CPUs, on which limits are measured, that a quota leaves: 1 without a quota or with a
 // whole one; with a quota of 1.5 three quarters of what two threads do, with 0.5 half of one's.
@@ -158,7 +158,7 @@ double quota_factor(const Machine& machine, int busy);
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
 std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);
 
-// The ridge point [FLOP/byte]: the arithmetic intensity at which `threads` threads turn from DRAM-bound to compute-bound.
+// The ridge point [FLOP/byte]: intensity at which `threads` threads turn from DRAM-bound to compute-bound.
 std::optional<double> ridge_point(const Machine& machine, Precision precision, int threads);
 
 // Total capacity [bytes] of the caches of `level` that `threads` threads can use (each thread on a core of its own).

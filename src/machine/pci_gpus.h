@@ -31,7 +31,7 @@ std::vector<PciGpu> pci_gpus(const Tree& tree);
 // One direction of a link [bytes/s]: lanes × transfers × coding (8b/10b up to 5 GT/s, 128b/130b above; PCIe Base
 // Specification 6.0, 1.2). PCIe 4.0 x16: 16 × 16 GT/s × 128/130 / 8 = 31.5 GB/s.
 double link_bytes_per_s(int64_t lanes, double gigatransfers_per_s);
-// Rate of the link of the device in this folder of /sys ("sys/class/nvme/nvme0/device/"), as it runs now; absent: it reports none.
+// Rate of the link of the device in this folder ("sys/class/nvme/nvme0/device/"), as it runs; absent: not reported.
 std::optional<double> link_bytes_per_s_at(const Tree& tree, const std::string& folder);
 
 }  // namespace ridge::machine

@@ -15,7 +15,7 @@ Advice advise(const Measurement& measurement, const cost::DeviceLimits* limits);
 // mostly the engine's overhead, or there are no layers.
 std::string deciding_operator(const Measurement& measurement);
 
-// In place of it "not-finite", where the outputs of a run hold NaN or infinite `values`, as non_finite_text() says them.
+// Has "not-finite" instead where a run's outputs hold NaN or infinite `values` (non_finite_text()).
 Advice not_finite(const std::string& values);
 
 }  // namespace ridge::measure

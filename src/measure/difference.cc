@@ -24,7 +24,7 @@ double of_mean(const Measurement& m, double confidence) {
   return m.ci95_percent / 100 * two_sided(confidence, samples) / two_sided(kIntervalConfidence, samples);
 }
 
-// The values at the ranks between which the percentile of the whole lies with `confidence` (binomial, by its normal approximation).
+// The values at the ranks between which the percentile lies with `confidence` (binomial, approximated as normal).
 double of_percentile(const Measurement& m, double percent, double confidence) {
   const double samples = independent_samples(m), share = percent / 100;
   if (!m.histogram || samples * std::min(share, 1 - share) < kLeastBeyond) return kInfinite;

@@ -29,7 +29,7 @@ struct Slice {
 
 struct Arm {
   std::string name;
-  // Works for about a slice. One Slice; for co-located models one each. kCancelled ends the benchmark like an interruption.
+  // Works for about a slice. One Slice; one each for co-located models. kCancelled ends it like an interruption.
   std::function<Result<std::vector<Slice>>()> run;
 };
 

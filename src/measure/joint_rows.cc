@@ -173,7 +173,7 @@ class Check {
         fmt::format("the values of a row depend on the other rows of its run (by {:.2g} of the largest)", apart));
   }
 
-  // How far two runs of the same rows of a set differ. An error if they do so by more than rounding. `before`: the first of them.
+  // Difference of two runs of the same rows. An error beyond rounding. `before`: the first of them.
   Result<double> check_repeats(const std::optional<Outputs>& before, int64_t count, size_t set = 0) {
     Outputs first;
     if (!before) {

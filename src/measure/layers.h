@@ -30,7 +30,7 @@ std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const mode
 std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, const model::Graph& graph,
                                    const cost::DeviceLimits* limits);
 
-// The multiply-adds of a run by its layers, whose shapes are the engine's: for the bound of a model whose own shapes are not known.
+// The multiply-adds of a run by its layers, with the engine's shapes: for models of unknown shapes.
 cost::Costs costs_of(std::span<const Layer> layers, Precision precision);
 
 }  // namespace ridge::measure

@@ -44,7 +44,7 @@ class AsyncTarget {
   struct Ended {
     int caller = 0;
     int failure = 0;  // 0: none; else its kind, by the target's own numbers
-    // Stage times of some successful requests: where requests take microseconds, reading the clock for each would distort them.
+    // Stage times of some successful requests: reading the clock for each would distort those of microseconds.
     std::optional<engine::RunTimes> times;
     int64_t number = 0;  // of the request, by the target's own count; kept in TimedRun
   };
@@ -60,7 +60,7 @@ struct LoadOptions {
   int concurrency = 1;
   std::optional<double> rate_per_s;  // open loop
   Arrival arrival = Arrival::kConstant;
-  // Open loop in place of a rate: the intended times from the start of the load, not decreasing. The load ends with the last of them.
+  // Intended times of an open loop from the load's start, not decreasing, instead of a rate. The last ends it.
   std::vector<Nanoseconds> arrivals;
   uint64_t seed = 1;
   std::optional<WarmUpOptions> warm_up;  // absent: the first request counts
@@ -86,7 +86,7 @@ struct LoadResult {
   std::vector<int> callers;                // whose each of latencies_ms is
   std::vector<TimedRun> runs;              // of latencies_ms and of failures, with LoadOptions::keep_runs
   std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs
-  // For the counted requests of an open loop: time of a caller in runs, and of a request from its intended time to its run.
+  // For the counted requests of an open loop: a caller's time in runs, a request's from intended time to run.
   double busy_share = 0, mean_queueing_ms = 0;
   // For an AsyncTarget: counted requests that failed, by kind. Latencies and rates are those of the others.
   std::map<int, int64_t> failures;

@@ -19,7 +19,7 @@ namespace ridge::measure {
 // run() may be called from several threads at once, by each caller number from one of them.
 class Runner {
  public:
-  // Opens plan.instances sessions, makes inputs, and runs each session once. `graph` as in make_inputs(), `seconds` as in open_for().
+  // Opens plan.instances sessions, makes inputs, runs each once. `graph`: make_inputs(), `seconds`: open_for().
   static Result<Runner> open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed = 1,
                              Clock& clock = system_clock(), double seconds = 0);
 

@@ -40,7 +40,7 @@ double half_width_in_time(std::span<const double> values, double confidence, int
 // The 95 % interval of the mean of independent rates, which are never below 0; empty for fewer than two.
 Interval mean_rate_interval(std::span<const double> rates);
 
-// The interval of a closed loop's rate: it is the callers' number over the mean latency, whose half-width is given. Empty: not known.
+// Interval of a closed loop's rate: callers over the mean latency, whose half-width is given. Empty: not known.
 Interval rate_interval(double rate_per_s, double half_width_percent);
 
 // half_width_in_time() as a share of the mean [%]; infinite if unknown.

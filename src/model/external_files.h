@@ -1,4 +1,4 @@
-// The files beside an ONNX model that hold its weights (external data), so that the model can be moved or copied as a whole.
+// Files beside an ONNX model that hold its weights (external data): to move or copy the model as a whole.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ridge::model {
 // check that they exist: read() does.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
-// True if a location is not below the model's folder. By name only: files there may be links into a store, as in download caches.
+// True if a location is not below the model's folder. By name only: its files may be links into a store.
 bool escapes(const std::string& location);
 
 // The tensor's values are `length` bytes at `offset` of the file `location`, whatever it pointed to before; its raw data stay as they are.

@@ -61,7 +61,7 @@ Element stored(int32_t onnx_type, Element element) {
   return whole;
 }
 
-// ---------------------------------------------------------------------------------------------------- sources of values
+// ------------------------------------------------------------------------------------------------- sources of values
 
 MaybeTensor fold_shape(const Call& call) {
   const Shape* shape = call.shape(0);
@@ -199,7 +199,7 @@ std::vector<int64_t> sliced(int64_t start, int64_t end, int64_t step, int64_t si
   return positions;
 }
 
-// The elements at all combinations of positions, the last dimension fastest. `strides`: of `data`, per dimension of the result.
+// The elements at all combinations of positions, last dimension fastest. `strides`: of `data`, per dimension.
 SmallTensor taken(const SmallTensor& data, const std::vector<std::vector<int64_t>>& positions, const Shape& strides) {
   SmallTensor out{data.onnx_type, {}, {}};
   std::vector<int64_t> offsets = {0};

@@ -194,7 +194,7 @@ class GraphBuilder {
     graph_.unbound.assign(symbols.begin(), symbols.end());
   }
 
-  // Published counts leave out the running mean and variance of batch normalisation; factors of a resize are no weights.
+  // Published counts leave out batch normalisation's mean and variance; a resize's factors are not weights.
   static size_t first_non_parameter(const Node& node) {
     if (node.domain.empty() && node.op == "BatchNormalization") return 3;
     if (node.domain.empty() && (node.op == "Resize" || node.op == "Upsample")) return 1;

@@ -28,7 +28,7 @@ class OptimisedModel {
   // that it shares with `bound`, filled in; weights stored in other files become inputs, since only their shapes matter; and all
   // other tensors are listed, so that the engine's own copy of the file lists them with their shapes.
   Status write_shape_question(const Graph& bound, const std::string& question) const;
-  // Likewise without sizes, with the shapes that `file`, the model's own, declares.
+  // The same without sizes, with the shapes that `file`, the model's own, declares.
   Status write_open_question(const onnx::ModelProto& file, const std::string& question) const;
 
  private:

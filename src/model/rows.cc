@@ -10,7 +10,7 @@
 namespace ridge::model {
 namespace {
 
-// Parts of names of dimensions whose rows are one request's: positions of a sequence, and what a model has found or counts.
+// Parts of names of dimensions whose rows are one request's: positions of a sequence, counts of results.
 constexpr std::string_view kNotRows[] = {"seq",  "len", "time",  "step",   "frame", "token", "word", "pos",
                                          "past", "num", "found", "detect", "box",   "count", "node", "edge"};
 

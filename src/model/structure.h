@@ -1,4 +1,4 @@
-// The structure of a model: known versions, nodes that match their operators' schemas, one graph without function calls.
+// The structure of a model: known versions, nodes that match their schemas, one graph without function calls.
 #pragma once
 
 #include <string>

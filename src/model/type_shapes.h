@@ -21,7 +21,7 @@ Shape to_shape(const onnx::TensorShapeProto& proto);                  // -1: unk
 // `inferred` wins over `known` (the file may be wrong); `known` fills the gaps.
 void merge(const onnx::TypeProto& inferred, onnx::TypeProto& known);
 
-// Dimensions of `type` that differ from `other` become unknown; with different ranks all do. Returns whether none changed.
+// Dimensions of `type` that differ from `other` become unknown; with different ranks all do. True: none changed.
 bool keep_common(const onnx::TypeProto& other, onnx::TypeProto& type);
 
 // The type of one slice along the axis that a Scan cuts its input `index` along.

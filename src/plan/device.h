@@ -1,4 +1,4 @@
-// The device that a plan names, where an engine must run the model or fail. Plan::device holds the text that --device takes.
+// The device that a plan names, where an engine must run or fail. Plan::device holds the text of --device.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-// "cuda" is "cuda:0". kInvalid: another name, or an index that is no number from 0 to 255.
+// "cuda" is "cuda:0". kInvalid: another name, or an index outside 0 to 255.
 Result<Device> device_from_name(std::string_view name);
 std::string device_name(const Device& device);
 
-// Whether it is an NVIDIA GPU.
+// True for an NVIDIA GPU.
 inline bool is_nvidia(const Device& device) {
   return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kTensorRt;
 }

@@ -13,7 +13,7 @@
 
 namespace ridge::plan {
 
-// What the user fixed; the rest is decided.
+// The user's choices; the rest is decided.
 struct PlanRequest {
   std::string model;
   std::map<std::string, Shape> shapes;  // of the inputs, all dimensions known

@@ -26,7 +26,7 @@ void visit_fields(auto& visit, Is<Commands> auto& commands) {
   visit("unit", commands.unit);
 }
 
-// For every device in `overview`. kInvalid: outside a device's range; kUnsupported: it has no such setting; kNotFound: no device.
+// For every device in `overview`. kInvalid: out of range; kUnsupported: no such setting; kNotFound: no device.
 Result<Commands> commands_for(const Overview& overview, const Wanted& wanted);
 
 }  // namespace ridge::power

@@ -1,4 +1,4 @@
-// Matrix multiplications as the workload of a sweep, on a GPU with NVIDIA's cuBLASLt, on the CPU with a loop of the lab.
+// Matrix multiplications as a sweep's workload: NVIDIA's cuBLASLt on a GPU, a loop of the lab on the CPU.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct Overview {
 // Reports a library that does not answer within `limit`. Call it while the process has one thread.
 Overview look(Nanoseconds limit, Clock& clock = system_clock());
 
-// Keeps the GPUs with these names (the library's index, UUID, PCI address); empty: all. The error lists the GPUs present.
+// Keeps GPUs with these names (index, UUID, PCI address); empty: all. The error lists the GPUs present.
 Status choose(Overview& overview, const std::vector<std::string>& names);
 
 Json to_json(const Overview& overview);

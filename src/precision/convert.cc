@@ -256,7 +256,7 @@ class Conversion {
 // store_weights() stores weights of at least this many values in 16 bits; smaller ones are negligible.
 constexpr int64_t kLeastStored = 1024;
 
-// Every large FP32 initialiser in 16 bits, and a Cast back to FP32 under its own name.
+// Stores every large FP32 initialiser in 16 bits, and adds a Cast back to FP32 under its own name.
 Result<PassReport> store_weights(PassModel& model, Precision precision) {
   PassReport report;
   std::set<std::string> replaced;

@@ -27,7 +27,7 @@ struct ConvertOptions {
   bool weights_only = false;
 };
 
-// Operators whose 16-bit form costs accuracy or is undefined (sums of squares, exponentials of sums, rounding of positions).
+// Operators that lose accuracy or are undefined in 16 bits (sums of squares, of exponentials, rounded positions).
 const std::set<std::string>& default_keep_operators();
 
 // `precision`: kFp16 or kBf16; others are an error.

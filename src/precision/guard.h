@@ -91,7 +91,7 @@ struct AnswerOptions {
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples,
                            const AnswerOptions& options = {});
 
-// True if the outputs are NaN, or the same for every sample (of one sample: in every element), so that agreeing with them says nothing.
+// True if the outputs are NaN, or equal for all samples (of one: in all elements): agreeing with them says nothing.
 bool say_nothing(const Answers& answers);
 
 // Runs `candidate` on the samples for which `reference` has outputs, and compares. Errors: a run that fails,

@@ -22,7 +22,7 @@ class Histogram {
   int64_t total() const { return total_; }  // finite values
   int64_t not_finite() const { return not_finite_; }
 
-  // The value below which that share of all values lies, 0 … 1: linear inside a bin, and never beyond minimum or maximum.
+  // The value below which that share of all values lies, 0 … 1: linear in a bin, within minimum and maximum.
   double quantile(double share) const;
   // Absolute values in `bins` bins of equal width from 0 to the largest; bins that do not divide evenly are split in
   // proportion.

@@ -1,4 +1,4 @@
-// Shared by the passes that quantise only matrix multiplications with constant FP32 weights: finding them, and their weights.
+// Shared by the passes that quantise only multiplications with constant FP32 weights: finding them.
 #pragma once
 
 #include <cstdint>

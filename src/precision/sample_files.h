@@ -33,7 +33,7 @@ struct SampleFiles {
   std::vector<std::string> notes;  // conversions and omissions, in full sentences
 };
 
-// At most `most` samples; of more files the `seed` chooses. Errors name the file, the problem, and a remedy.
+// Reads at most `most` samples; the `seed` chooses among more files. Errors name the file, the problem, and a remedy.
 Result<SampleFiles> read_sample_files(const std::string& path, const std::vector<SampleInput>& inputs,
                                       const ImageOptions& images, size_t most, uint64_t seed);
 

@@ -23,7 +23,7 @@ using Attempt = std::function<Result<AccuracyVerdict>(const std::set<std::string
 
 struct LayerSensitivity {
   std::string node;
-  // Worst over the outputs, with only this layer, or its group, in lower precision. Infinite, in JSON null: not possible.
+  // Worst over the outputs, with only this layer or its group in lower precision. Infinite (null): not possible.
   Deviation deviation = {HUGE_VAL, HUGE_VAL};
   size_t together = 1;  // layers measured together
   bool kept = false;    // in FP32, in the result

@@ -14,7 +14,7 @@ struct VariantFiles {
   std::string attempts;  // prefix of temporary files
 };
 
-// Named by a digest of the model's content, the pass and its options, the limits, the samples and this program's version.
+// Named by a digest of the model, the pass and its options, the limits, the samples and this version.
 Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
 
 // Fills in the record: report, calibration, sensitivity, kept, notes. False: missing or unreadable.

@@ -43,7 +43,7 @@ Range predicted_ms(const std::vector<cost::Bound>& layers, const CarriedOver& ef
 Range predicted_training_ms(const std::vector<cost::Bound>& layers, double nodes, double passes,
                             const CarriedOver& efficiency);
 
-// Breakdown of the likely time, as shares that add up to 1: compute-bound layers, memory-bound layers, and launch-bound layers.
+// Breakdown of the likely time, in shares of 1: compute-bound, memory-bound and launch-bound layers.
 struct BottleneckShares {
   double compute = 0, memory = 0, start = 0;
 };

@@ -18,7 +18,7 @@
 
 namespace ridge::serve {
 
-// Of a batch of that many requests and rows. The last arrival: it does not pay, or nothing is known yet.
+// Takes a batch of that many requests and rows. Returns the last arrival if waiting does not pay, or is unknown.
 TimePoint delay_pays_until(size_t requests, int64_t rows, const Arrivals& arrivals, const ServiceTimes& times);
 
 }  // namespace ridge::serve

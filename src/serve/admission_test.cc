@@ -39,7 +39,7 @@ struct Outcome {
   int requests = 0, in_time = 0, refused = 0;
 };
 
-// Of the requests that came from `begin` to `end`.
+// Outcome of the requests that came from `begin` to `end`.
 Outcome outcome_of(const std::vector<SimulatedRequest>& requests, Nanoseconds begin, Nanoseconds end) {
   Outcome outcome;
   for (const SimulatedRequest& request : requests) {

@@ -23,9 +23,9 @@ class BatchBounds {
   BatchBounds(model::UnboundModel model, Precision precision, BoundFunction bound)
       : model_(std::move(model)), precision_(precision), bound_(std::move(bound)) {}
 
-  // Whether what a run does depends on its values, not on its shapes alone.
+  // True if a run's work depends on its values, not on its shapes alone.
   bool has_subgraphs() const { return model_.has_subgraphs(); }
-  // Of all runs together [ns]. Absent: not known, as where inputs have open dimensions besides the batch. The first call for a
+  // Bound of all runs together [ns]. Absent: not known, as with inputs of open dimensions besides the batch. The first call for a
   // number of rows infers the shapes of the model.
   std::optional<uint64_t> of(std::span<const BatchStatistic> batches) const;
 

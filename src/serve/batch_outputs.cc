@@ -130,7 +130,7 @@ Shape BatchOutputs::client_shape(const TensorSettings& tensor, const Shape& shap
   return result;
 }
 
-// Of a batching model.
+// Rows of a batching model.
 std::span<const std::byte> BatchOutputs::rows_of(size_t slot, int64_t first_row, int64_t rows) const {
   const engine::Output& output = outputs_[slot];
   const auto first = static_cast<size_t>(first_row), count = static_cast<size_t>(rows);

@@ -4,7 +4,7 @@
 // It is given the waiting requests in the order in which they will run, and follows the longest run of them from the
 // front that may share one execution: equal shapes beyond the batch dimension and at most max_rows together. A batch is
 // due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size, or when
-// there is no delay to wait for; otherwise when its oldest request has waited max_delay. A larger preferred size is
+// the delay is 0; otherwise when its oldest request has waited max_delay. A larger preferred size is
 // taken before a smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic
 // Batcher"; acceptance: docs/contracts.md.) No batch is delayed so long that one of its requests could not be answered by its
 // deadline. One thread.
@@ -26,7 +26,7 @@ struct BatchLimits {
   bool adaptive = false;           // it waits only while that pays
 };
 
-// What the measured times say about the batch that forms.
+// Measured times for the batch that forms.
 struct BatchPace {
   Nanoseconds run{};                              // that it will take
   TimePoint delay_pays_until = TimePoint::max();  // adaptive only: when it should start, even if nothing more comes
@@ -52,7 +52,7 @@ class BatchPolicy {
   void clear();
 
   BatchDecision decide(TimePoint now, const BatchPace& pace = {}) const;
-  // Of the batch that forms.
+  // Size of the batch that forms.
   size_t requests() const { return requests_; }
   int64_t rows() const { return rows_; }
   TimePoint answer_by() const { return answer_by_; }

@@ -1,4 +1,4 @@
-// What a version does with the response cache: answers a request from it, and keeps its own answers there, with the times in its statistics.
+// A version's use of the response cache: answers a request from it, and keeps its own answers there, with the times in its statistics.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace ridge::serve {
 
-// Whether the job was answered, and is gone. Else it has the key under which keep_answer() puts its answer.
+// True if the job was answered, and is gone. Else it has the key under which keep_answer() puts its answer.
 bool answer_from_cache(ResponseCache& cache, uint64_t owner, const ModelSettings& settings, Statistics& statistics,
                        const Clock& clock, JobPtr& job);
-// Of a job with a key.
+// Keeps the answer of a job with a key.
 void keep_answer(ResponseCache& cache, Statistics& statistics, const Clock& clock, const Job& job,
                  const InferResponse& answer);
 

@@ -11,7 +11,7 @@
 
 namespace ridge::serve {
 
-// `rows` as numbers of `prepared` (rising, 1 first), the largest that fits first: 23 of {1, 2, 4, 8, 16} is 16, 4, 2, 1.
+// `rows` as numbers of `prepared` (rising, 1 first), largest first: 23 of {1, 2, 4, 8, 16} is 16, 4, 2, 1.
 std::vector<int64_t> parts_of(int64_t rows, std::span<const int64_t> prepared);
 
 // Session::run in those parts; the first dimension of every input is the rows. An output without memory gets its parts joined

@@ -23,7 +23,7 @@ Json enum_to_json(const FieldDescriptor* field, int number) {
   return value ? Json(value->name()) : Json(number);
 }
 
-// As protobuf's JSON has those that JSON has no numbers for.
+// Writes numbers that JSON lacks as protobuf's JSON does.
 Json number_to_json(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
@@ -63,7 +63,7 @@ Json element_to_json(const Message& message, const FieldDescriptor* field, int i
   return nullptr;
 }
 
-// A map field is a list of entry messages with fields 1 = key and 2 = value, in no order; JSON keys are strings, here sorted.
+// A map field is a list of entries with fields 1 = key and 2 = value, in no order; JSON keys are sorted strings.
 Json map_to_json(const Message& message, const FieldDescriptor* field) {
   std::map<std::string, Json> sorted;
   const Reflection& in = *message.GetReflection();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // the schema itself nests 7 deep
 
-// Of JSON's lists and objects, as far as the text is JSON. Protobuf's parser keeps every level in memory.
+// Depth of JSON's lists and objects, as far as the text is JSON. Protobuf's parser keeps every level in memory.
 int depth_of(std::string_view json) {
   int depth = 0, deepest = 0;
   bool in_string = false;

@@ -20,7 +20,7 @@ using ConfigPtr = std::shared_ptr<const inference::ModelConfig>;
 Result<ConfigPtr> parse_config_text(const std::string& text, const std::string& path);
 // The same from JSON; 64-bit integers may be strings, names snake_case or camelCase. `what` names it in errors.
 Result<ConfigPtr> parse_config_json(const std::string& json, const std::string& what);
-// Whether the text, or the JSON, of a configuration that can be read says max_batch_size, which its message does not tell from none where it is 0.
+// True if the text, or the JSON, of a readable configuration states max_batch_size; its message hides a stated 0.
 bool states_batch_size(const std::string& text);
 bool states_batch_size_in_json(const std::string& json);
 // A configuration with nothing set, for models without a file.

@@ -102,7 +102,7 @@ class EmbeddingRun : public std::enable_shared_from_this<EmbeddingRun> {
     return request;
   }
 
-  // Of different texts at the same time.
+  // Called for different texts at the same time.
   Status take(const std::vector<size_t>& rows, const InferResponse& answer) {
     const ResponseOutput& output = answer.outputs.front();
     const bool pools = encoder_->pooling != Pooling::kNone;

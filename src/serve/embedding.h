@@ -37,7 +37,7 @@ std::vector<std::vector<size_t>> group_by_length(std::span<const size_t> lengths
 // `request` has passed check_texts(). `done` is called once, by a thread that answers requests, or by this one. After the first error no more is sent.
 void embed(const InferFunction& infer, EncoderPtr encoder, EmbeddingRequest request, EmbeddingDone done);
 
-// Of length 1; zeros stay.
+// Scales it to length 1; zeros stay.
 void normalise(std::span<float> vector);
 
 }  // namespace ridge::serve

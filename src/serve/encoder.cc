@@ -33,7 +33,7 @@ constexpr std::array kKnownInputs = {KnownInput{"input_ids", InputKind::kTokens,
                                      KnownInput{"attention_mask", InputKind::kMask, true},
                                      KnownInput{"token_type_ids", InputKind::kSegments, false}};
 
-// As exporters of sentence-transformers and transformers name them; the first that the model has counts.
+// Names by exporters of sentence-transformers and transformers; the first that the model has counts.
 struct KnownOutput {
   std::string_view name;
   size_t rank;
@@ -78,7 +78,7 @@ Status add_encoder_inputs(const ModelSettings& settings, Encoder& encoder) {
   return {};
 }
 
-// Whether the output is one vector for each token.
+// True if the output has one vector for each token.
 Result<bool> choose_output(const ModelSettings& settings, Encoder& encoder) {
   for (const KnownOutput& known : kKnownOutputs) {
     const auto tensor = std::ranges::find(settings.outputs, std::string(known.name), &TensorSettings::name);
@@ -95,7 +95,7 @@ Result<bool> choose_output(const ModelSettings& settings, Encoder& encoder) {
   return no_encoder("it has no output sentence_embedding, last_hidden_state, token_embeddings or pooled");
 }
 
-// An empty object: there is no such file.
+// Empty object if the file is missing.
 Result<Json> document(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return Json::object();

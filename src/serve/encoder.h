@@ -33,7 +33,7 @@ struct Encoder {
   std::vector<EncoderInput> inputs = {};  // each [rows, tokens]
   std::string output = {};                // [rows, width]; pooled: [rows, tokens, width]
   Pooling pooling = Pooling::kNone;
-  int64_t fixed_length = 0;  // tokens of every row; 0: as many as the longest of the request has
+  int64_t fixed_length = 0;  // tokens of every row; 0: the length of the request's longest text
   int64_t most_tokens = 0;   // of a text; 0: not known
   int64_t most_rows = 1;     // of a request to the model
 };
@@ -42,8 +42,8 @@ using EncoderPtr = std::shared_ptr<const Encoder>;
 // The values of the parameter ridge_pooling.
 Result<Pooling> pooling_from_name(const std::string& name);
 
-// `config` is completed, `settings` are made of it. `folder` holds the model's file: tokenizer.json, and what Hugging Face's and sentence-transformers'
-// files say of lengths and pooling. kNotFound: there is no tokenizer. Other errors say what keeps the model from being an encoder.
+// Completes `config`, from which `settings` are made. `folder` holds the model's file: tokenizer.json, and Hugging Face's and sentence-transformers'
+// files about lengths and pooling. kNotFound: the tokenizer is missing. Other errors say what keeps the model from being an encoder.
 Result<EncoderPtr> read_encoder(const inference::ModelConfig& config, const ModelSettings& settings,
                                 const std::string& folder);
 

@@ -59,7 +59,7 @@ Status check_pooling(const std::string& value, Plan&) {
   return {};
 }
 
-// Of every engine.
+// Parameters of every engine.
 const std::array kEngineParameters = {
     Parameter{"ridge_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
     Parameter{"ridge_inter_op_threads",
@@ -69,7 +69,7 @@ const std::array kEngineParameters = {
     Parameter{"ridge_memory_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
     Parameter{"ridge_graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
     Parameter{"ridge_precision", read_precision},
-    // Of the server, not of the plan (settings_from_config.cc).
+    // Parameters of the server, not of the plan (settings_from_config.cc).
     Parameter{"ridge_warmup", check_on_or_off}, Parameter{"ridge_spread", check_on_or_off},
     Parameter{"ridge_row_check", check_on_or_off}, Parameter{"ridge_queue_delay", check_auto},
     Parameter{"ridge_traffic", check_traffic}, Parameter{"ridge_pooling", check_pooling},  // of the encoder (encoder.h)
@@ -77,7 +77,7 @@ const std::array kEngineParameters = {
 
 constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is
 
-// Of every engine, of the engine's backend, or of the usual engine's, whose names every backend here understands; false: none of these.
+// Reads parameters of every engine, of the engine's backend, and of the usual engine, whose names every backend here understands; false: another name.
 Result<bool> read_known_parameter(const std::string& key, const std::string& value, Plan& plan) {
   if (const Parameter* parameter = engine::find_parameter(kEngineParameters, key)) {
     RIDGE_TRY(parameter->read(value, plan));

@@ -12,7 +12,7 @@
 
 namespace ridge::serve {
 
-// The row of the configuration's backend, or of the usual engine if it names none. Without a name: ridge has no such backend.
+// The row of the configuration's backend, or of the usual engine if it names none. No name: an unknown backend.
 const engine::Engine& engine_of(const inference::ModelConfig& config);
 
 // kInvalid: a known key with a wrong value, named in the error. An unknown key that starts with "ridge_" causes a warning; any
@@ -22,7 +22,7 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
                            const std::string& engine_library, const plan::Device& device = {},
                            std::optional<int> host_threads = {});
 
-// Of a configuration that came with a load request. kInvalid: an option of the engine that may name a file, a folder or a library: the
+// Checks a configuration that came with a load request. kInvalid: an option of the engine that may name a file, a folder or a library: the
 // engine would write or run it with the server's rights.
 Status check_sent_options(const plan::Plan& plan);
 

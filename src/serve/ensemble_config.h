@@ -12,13 +12,13 @@ namespace ridge::serve {
 
 bool is_ensemble(const inference::ModelConfig& config);
 
-// The names of the models of its steps, each once; none of what is no ensemble.
+// The names of the models of its steps, each once; none without an ensemble.
 std::vector<std::string> models_of_steps(const inference::ModelConfig& config);
 
-// What can be said without its models.
+// Checks everything that is known without its models.
 Status check_ensemble(const inference::ModelConfig& config);
 
-// Of a checked configuration: settings, plan and configuration. `directory` is the location of label files.
+// Takes a checked configuration; makes settings, plan and configuration. `directory` is the location of label files.
 Result<LoadedEnsemble> read_ensemble(const inference::ModelConfig& config, const std::string& name, int64_t version,
                                      const std::string& directory);
 

@@ -130,7 +130,7 @@ class PlanBuilder {
                                first ? "given by " + text(*first) : std::string("an input of the ensemble")));
   }
 
-  // From any waiting step back through what it waits for: that ends in a cycle.
+  // Walks back from any waiting step through what it waits for, until a cycle closes.
   Error cycle_from(size_t step, const std::vector<size_t>& missing) const {
     std::vector<size_t> way;
     while (std::find(way.begin(), way.end(), step) == way.end()) {

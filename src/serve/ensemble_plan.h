@@ -16,7 +16,7 @@
 
 namespace ridge::serve {
 
-// As configured.
+// The maps as configured.
 struct EnsembleStepMaps {
   using Map = std::vector<std::pair<std::string, std::string>>;  // the model's name of a tensor → the ensemble's
   std::string model;
@@ -49,11 +49,11 @@ struct EnsemblePlan {
 // "step 1 (model 'b')"
 std::string step_text(const EnsemblePlan& plan, size_t step);
 
-// kInvalid, with the name at fault: a tensor that is unknown, given twice, unused, or depends on itself; a map that is missing.
+// kInvalid, with the name at fault: a tensor that is unknown, doubled, unused or circular; a missing map.
 Result<EnsemblePlan> plan_ensemble(std::span<const std::string> inputs, std::span<const std::string> outputs,
                                    const std::vector<EnsembleStepMaps>& steps);
 
-// Whether the models, by step, have the tensors that the plan names, of types and shapes that agree with where they come from and go to:
+// Checks that the models, by step, have the tensors that the plan names, of types and shapes that agree with where they come from and go to:
 // equal dims, or equal shapes with the batch dimension, where -1 is equal to all.
 Status check_models(const ModelSettings& ensemble, const EnsemblePlan& plan,
                     std::span<const ModelSettings* const> models);

@@ -17,7 +17,7 @@ bool has_part(const std::string& text, const std::string& part) { return text.fi
 
 using Steps = std::vector<EnsembleStepMaps>;
 
-// Of an ensemble with input "in" and output "out".
+// Error of an ensemble with input "in" and output "out".
 std::string plan_error(const Steps& steps) {
   const std::vector<std::string> inputs = {"in"}, outputs = {"out"};
   auto plan = plan_ensemble(inputs, outputs, steps);
@@ -76,7 +76,7 @@ TEST(EnsemblePlan, ACycleIsNamedStepByStep) {
   EXPECT_NE(plan_error({{"a", 0, {{"x", "in"}, {"z", "out"}}, {{"y", "out"}}}}), "");
 }
 
-// Whether all steps run when each waits for the names that it takes. Slow, and by names alone.
+// True if all steps run when each waits for the names that it takes. Slow, and by names alone.
 bool all_run(const Steps& steps) {
   std::set<std::string> there = {"in"};
   std::set<size_t> done;
@@ -139,7 +139,7 @@ ModelSettings model_with(const std::string& name, int64_t batch, std::vector<Ten
   return settings;
 }
 
-// Of the ensemble in → a → mid → b → out.
+// Error of the ensemble in → a → mid → b → out.
 std::string models_error(const ModelSettings& ensemble, const ModelSettings& a, const ModelSettings& b) {
   const std::vector<std::string> inputs = {"in"}, outputs = {"out"};
   const auto plan = plan_ensemble(inputs, outputs,

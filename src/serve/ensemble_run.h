@@ -39,7 +39,7 @@ struct EnsembleParts {
 class EnsembleRun : public std::enable_shared_from_this<EnsembleRun> {
  public:
   using End = std::function<void(JobPtr, Result<InferResponse>)>;
-  // `end` is called once. `aborted`: no further step begins. Both outlive it, as does `clock`; `end` may hold what they are part of.
+  // `end` is called once. `aborted`: no further step begins. Both and `clock` outlive it; `end` may own them.
   EnsembleRun(JobPtr job, PartsPtr parts, const std::atomic<bool>& aborted, Clock& clock, End end);
   void start();
 

@@ -42,7 +42,7 @@ class FormFilters::Filter final : public generate::TokenFilter, public std::enab
   FormFilters& filters_;
   const text::JsonGrammar form_;
   const std::vector<int32_t> ends_;
-  // Of the thread while it is not ready, of the scheduler's else.
+  // Belongs to the thread until it is ready, then to the scheduler.
   std::optional<text::TokenMask> mask_;
   std::optional<int32_t> last_;  // a token to accept first
   std::optional<Error> failure_;

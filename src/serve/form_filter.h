@@ -38,7 +38,7 @@ class FormFilters {
   const Nanoseconds longest_;
   Clock& clock_;
   const std::function<void()> tell_ready_;
-  // Of the thread.
+  // Used by the thread alone.
   std::list<std::shared_ptr<text::TokenSets>> recent_;  // the latest first
   std::vector<std::weak_ptr<Filter>> filters_;
 

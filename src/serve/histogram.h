@@ -1,4 +1,4 @@
-// Counting into a Histogram. Its counts are of each step alone here, and become cumulative, as readers have them, in a copy.
+// Counts into a Histogram. Counts are of each step alone here, and become cumulative in a copy.
 #pragma once
 
 #include <algorithm>

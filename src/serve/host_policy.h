@@ -17,7 +17,7 @@ struct HostPolicy {
   std::optional<int> numa_node;  // whose memory it takes; none: any
 };
 
-// The calling thread keeps to the policy from now on, as do threads that it starts later. kFailed: the system refuses it.
+// The calling thread, and those that it starts later, keep to the policy. kFailed: the system refuses it.
 Status keep_to(const HostPolicy& policy);
 // Runs `work` on a thread of its own that keeps to the policy; without cores and node on the caller's.
 Status run_on_host(const HostPolicy& policy, const std::function<Status()>& work);

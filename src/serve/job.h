@@ -59,10 +59,10 @@ struct Rejection {
   FailureReason reason = FailureReason::kRejected;
 };
 
-// Answers the job and frees it. Lets go of its regions of shared memory before: with the answer the client may free them.
+// Answers the job and frees it. Lets go of its shared memory before: with the answer the client may free it.
 void finish(JobPtr job, Result<InferResponse> answer);
 
-// Whether both may run in one execution of a batching model: the same inputs are present, with the same shapes beyond the first
+// True if both may run in one execution of a batching model: the same inputs are present, with the same shapes beyond the first
 // dimension.
 bool mergeable(const Job& a, const Job& b);
 

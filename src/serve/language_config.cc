@@ -73,7 +73,7 @@ const std::array kLanguageParameters = {
         [](const std::string& v, LanguageConfig& c) { return engine::read_flag(v, c.generation_config); }},
 };
 
-// That of the configuration, or the first that has a decoder.
+// The configured engine, or the first that has a decoder.
 const engine::Engine& decoder_engine(const inference::ModelConfig& config) {
   if (!config.backend().empty()) return engine::named(config.backend());
   for (const engine::Engine& engine : engine::known())

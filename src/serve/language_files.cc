@@ -62,7 +62,7 @@ Status writes_chat(const LanguageFiles& files) {
   return tried ? Status() : wrap(tried.error(), "the model's chat template cannot write a chat of one message");
 }
 
-// Whether the template writes the texts of parts, and not the list or an error. Found by a trial, which sees through macros and renamed variables.
+// True if the template writes the texts of parts, and not the list or an error. Found by a trial, which sees through macros and renamed variables.
 bool reads_parts(const LanguageFiles& files) {
   constexpr std::array kTexts{"the first part", "another part"};
   Json parts = Json::array();
@@ -101,7 +101,7 @@ struct RecommendedNumber {
   double least, most;
   void (*set)(RecommendedSampling& recommended, double value);
 };
-// Those that vLLM applies. Bounds are those of requests.
+// Recommendations that vLLM applies. Bounds are those of requests.
 constexpr RecommendedNumber kRecommendedNumbers[] = {
     {"temperature", 0, 100, [](RecommendedSampling& r, double value) { r.sampling.temperature = value; }},
     {"top_p", 1e-9, 1, [](RecommendedSampling& r, double value) { r.sampling.top_p = value; }},

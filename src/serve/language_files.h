@@ -1,4 +1,4 @@
-// What a checkpoint says of its texts: its tokenizer, the chat template, and the tokens that end an answer.
+// Text files of a checkpoint: its tokenizer, the chat template, and the tokens that end an answer.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ridge::serve {
 
-// Of generation_config.json, as vLLM applies it (--generation-config auto).
+// Values of generation_config.json, as vLLM applies them (--generation-config auto).
 struct RecommendedSampling {
   generate::Sampling sampling;
   std::optional<int64_t> most_tokens;  // of any answer (max_new_tokens)

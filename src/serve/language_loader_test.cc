@@ -1,4 +1,4 @@
-// From a folder or file to a language model that serves.
+// Loads a folder or file as a language model that serves.
 #include <gtest/gtest.h>
 
 #include "checkpoint/test_gguf.h"

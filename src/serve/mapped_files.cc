@@ -28,7 +28,7 @@ struct MappedRange {
   std::string source;  // offset, device, inode: equal for mappings of the same part of a file
 };
 
-// A line of /proc/self/maps: "begin-end rwxp offset device inode path". An empty range: it is of none of `files`, or cannot be read.
+// A line of /proc/self/maps: "begin-end rwxp offset device inode path". Empty: not of `files`, or unreadable.
 MappedRange parse_mapping(const std::string& line, const std::set<std::string>& files) {
   std::istringstream fields(line);
   std::string range, rights, offset, device, inode, path;
@@ -47,7 +47,7 @@ MappedRange parse_mapping(const std::string& line, const std::set<std::string>& 
   return {{reinterpret_cast<std::byte*>(begin), end - begin}, protection, offset + " " + device + " " + inode};
 }
 
-// As the kernel names them, links followed. Not libraries, whose code and variables are not an engine's data.
+// Names from the kernel, links followed. Not libraries, whose code and variables are not an engine's data.
 std::set<std::string> data_files(const std::string& folder) {
   namespace fs = std::filesystem;
   std::set<std::string> files;

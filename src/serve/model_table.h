@@ -32,7 +32,7 @@ class ModelTable {
   std::vector<std::string> unready() const;
   // The highest serving version of each model that require() named.
   Versions required() const;
-  // Whether a model that miss() named has been neither loaded nor withdrawn since.
+  // True if a model that miss() named has been neither loaded nor withdrawn since.
   bool misses_any() const;
 
   // Per known model: how many of its loads failed since it became known, by name.
@@ -44,14 +44,14 @@ class ModelTable {
   void require(const std::vector<std::string>& models);
   // A load has begun of these versions.
   void begin_load(const std::string& model, const std::vector<int64_t>& versions);
-  // From now on exactly these versions serve, and those that do not any more are UNLOADING until end_unload(). kUnavailable,
+  // Makes exactly these versions serve; those that do not any more are UNLOADING until end_unload(). kUnavailable,
   // and nothing changes, after close().
   Status publish(const std::string& model, const Versions& versions);
   // The load has failed; the previous version still serves.
   void fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason);
-  // The load failed because there is no such model: it need not be served unless it still is.
+  // Ends a load that failed because the model is unknown: it need not be served unless it still is.
   void fail_unknown(const std::string& model);
-  // There is no such model although the server was started to serve it.
+  // Notes a model that is missing although the server was started to serve it.
   void miss(const std::string& model, const std::string& reason);
   // Nothing of it serves from now on. Neither it nor the ensembles that need it, at any depth, are required any more: who unloads a model wants that.
   void withdraw(const std::string& model);

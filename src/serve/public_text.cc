@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a path may continue to the left of a place behind this character.
+// True if a path may continue to the left of a place behind this character.
 bool belongs_to_path(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return std::isalnum(byte) != 0 || byte >= 0x80 || c == '/' || c == '.' || c == '_' || c == '-';

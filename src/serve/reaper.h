@@ -30,14 +30,14 @@ class Reaper {
   void serve(const std::vector<VersionPtr>& versions);
   // A version whose run does not end; it is not retired.
   void give_up(const Servable& version);
-  // Those that served and have not ended, of one model or (empty name) of all, but `serving`.
+  // Models that served and have not ended, of one name or (empty name) of all, but `serving`.
   std::vector<std::shared_ptr<Servable>> retired(const std::string& model,
                                                  const std::vector<VersionPtr>& serving) const;
   // Waits until the model has one version at most, serving or not, or until `stop`; the requests of older ones are refused after `grace`, unless it is 0,
   // and their runs broken off.
   void await_retired(const std::string& model, const std::vector<VersionPtr>& serving, Clock& clock, Nanoseconds grace,
                      const std::stop_token& stop);
-  // Of every version that has not ended, whoever holds it.
+  // Aborts every version that has not ended, whoever holds it.
   void abort();
   // Waits until every version has ended. All who hold one let go of it soon.
   void wait();

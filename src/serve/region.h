@@ -20,7 +20,7 @@ class Region {
   virtual size_t size() const = 0;  // [bytes]
   // Where the CPU sees it; empty: it does not, and only read() and write() reach it.
   virtual std::span<std::byte> bytes() const = 0;
-  // Whether this part, within the size, really exists now.
+  // Checks that this part, within the size, really exists now.
   virtual Status check(size_t offset, size_t size) const = 0;
   virtual Status read(size_t offset, std::span<std::byte> into) const = 0;
   virtual Status write(size_t offset, std::span<const std::byte> from) = 0;
@@ -28,7 +28,7 @@ class Region {
   virtual Status intact() const = 0;
 };
 
-// Whether an engine may read tensors of this type where another process can change them: their values lead to no address, length
+// True if an engine may read tensors of this type while another process can change them: their values lead to no address, length
 // or branch.
 bool is_steady(DataType type);
 

@@ -22,7 +22,7 @@ class RegionTable {
   // `open_cuda` creates regions of GPUs.
   explicit RegionTable(Open open_cuda) : open_cuda_(std::move(open_cuda)) {}
 
-  // As Service has them.
+  // Same contracts as in Service.
   Status add(RegionRequest request);
   void remove(RegionKind kind, const std::string& name);
   Result<std::vector<RegionRequest>> list(RegionKind kind, const std::string& name) const;

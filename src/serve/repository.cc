@@ -32,7 +32,7 @@ constexpr std::string_view kGraphFile = ".onnx";
 constexpr std::string_view kWeightsFile = ".safetensors";
 constexpr const char* kLanguageFile = "model.gguf";
 
-// Why a folder or file of that name is no model.
+// Why a folder or file of that name is not a model.
 std::string refused_name(const std::string& name) {
   const Status named = check_model_name(name);
   return named ? "" : named.error().message;
@@ -60,7 +60,7 @@ bool has_files(const std::string& folder, std::string_view extension) {
 bool has_weights(const std::string& folder) {
   return has_files(folder, kWeightsFile) || checkpoint::is_graph_folder(folder);
 }
-// By the names that models of any kind have: model.plan, pytorch_model.bin and saved_model.pb are models that cannot be loaded.
+// Names that models of any kind have: model.plan, pytorch_model.bin and saved_model.pb cannot be loaded.
 bool has_model_file(const std::string& folder) {
   return has_entry(folder, [](const fs::path& path) {
     return path.extension() == kGraphFile || path.extension() == kWeightsFile || checkpoint::is_gguf(path.string()) ||
@@ -68,7 +68,7 @@ bool has_model_file(const std::string& folder) {
   });
 }
 
-// Why a folder is no model; empty: it has a configuration, or a version that is empty or has a model's file, or it cannot be read, which its load says.
+// Why a folder is not a model; empty: it has a configuration, or a version that is empty or has a model's file, or it cannot be read, which its load reports.
 std::string why_no_model(const std::string& folder) {
   std::error_code error;
   if (fs::exists(config_path(folder), error) || !check_readable(folder)) return "";

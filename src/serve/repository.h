@@ -19,7 +19,7 @@ namespace ridge::serve {
 struct ModelDirectory {
   std::string name;
   std::string path;              // of the folder, or of a model that is one file or one checkpoint
-  std::string passed_over = {};  // why it is no model; empty: it is one
+  std::string passed_over = {};  // why it is not a model; empty: it is one
 };
 
 // One path component that is no `.`, `..`, blank or over 255 bytes.
@@ -33,13 +33,13 @@ Status check_relative_path(const std::string& path);
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
 // The .onnx and .gguf files in a folder, sorted by name.
 std::vector<ModelDirectory> plain_models(const std::string& folder);
-// What of a version's folder, or of a model that is one file, is a language model: model.gguf or the .gguf file; the folder where it has config.json and no
+// Finds the language model in a version's folder, or in a model that is one file: model.gguf or the .gguf file; the folder if it has config.json and no
 // .onnx file (as Hugging Face's hub has it). nullopt: nothing.
 std::optional<std::string> checkpoint_of(const std::string& path);
 // The model of that name, else what is passed over under it; nullopt if there is neither.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 
-// That its entries can be listed: list_versions() has none where they cannot.
+// Checks that its entries can be listed: list_versions() has none where they cannot.
 Status check_readable(const std::string& model_directory);
 // The version directories: names that are numbers from 1, without leading zero; ascending. 1 of a model that is one file or one checkpoint.
 std::vector<int64_t> list_versions(const std::string& model_directory);
@@ -70,7 +70,7 @@ struct RepositoryChanges {
   bool settling = false;            // others are new or different, and still being written
 };
 
-// From what was loaded to what is there `now`. A model whose files differ from those at the `last` look is not loaded yet.
+// Compares the loaded with what is there `now`. A model whose files changed since the `last` look is not loaded yet.
 RepositoryChanges compare_views(const RepositoryView& loaded, const RepositoryView& last, const RepositoryView& now);
 
 }  // namespace ridge::serve

@@ -164,7 +164,7 @@ TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {
   EXPECT_EQ(list_versions(folder.path()), (std::vector<int64_t>{2, 10}));
 }
 
-// As with a folder that this user may not read, which root has none of.
+// Stands for a folder that this user may not read, which root cannot have.
 TEST(Repository, AFolderThatCannotBeReadIsNotTakenForAnEmptyOne) {
   TestFolder folder;
   std::filesystem::create_directory_symlink("model", folder.path() + "/model");

@@ -24,7 +24,7 @@ class RequestQueue {
 
   // Sets the job's queued time and its deadlines. Rejects it where a limit is reached (kUnavailable).
   [[nodiscard]] std::optional<Rejection> add(JobPtr job, TimePoint now);
-  // What counts for a request that would be added now: its deadlines, where they refuse it, and those that wait before it.
+  // Limits for a request that would be added now: its deadlines, where they refuse it, and those that wait before it.
   TimeLimits limits_of(const InferRequest& request, TimePoint now) const;
   // `looks`: without those of them whose clients have left, as far as a short look shows.
   Ahead ahead_of(const InferRequest& request, bool looks) const;

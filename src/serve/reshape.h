@@ -7,14 +7,14 @@
 
 namespace ridge::serve {
 
-// Whether every tensor of shape `from` can be seen as `to`: as many open dimensions, and the same number of elements
+// Checks that every tensor of shape `from` can be seen as `to`: equally many open dimensions, and the same number of elements
 // before, between and after them (Triton's rule).
 Status check_reshape(const Shape& from, const Shape& to);
 
 // `to` with its open dimensions filled from `actual`, which is an instance of `from`.
 Shape reshaped(const Shape& from, std::span<const int64_t> actual, const Shape& to);
 
-// Whether `actual` has the rank of `pattern` and its dimensions where they are not open.
+// True if `actual` has the rank of `pattern` and its dimensions where they are not open.
 bool matches(const Shape& pattern, std::span<const int64_t> actual);
 
 }  // namespace ridge::serve

@@ -32,7 +32,7 @@ struct CacheKey {
   uint64_t hash = 0;
 };
 CacheKey cache_key_of(const Job& job, uint64_t owner);
-// Whether its tensors are all its own: what is in regions of shared memory may change, and is written there.
+// True if its tensors are all its own: regions of shared memory may change, and outputs are written there.
 bool is_cacheable(const Job& job);
 
 class ResponseCache {

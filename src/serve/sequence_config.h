@@ -10,10 +10,10 @@
 
 namespace ridge::serve {
 
-// What can be said before the model is opened.
+// Checks everything that is known before the model is opened.
 Status check_sequence_batching(const inference::ModelConfig& config);
 
-// The signature as clients have it: without the inputs that the server sets, and without states that are not listed as outputs.
+// The signature as clients have it: without inputs that the server sets, and without unlisted states.
 engine::Signature without_sequence_tensors(const inference::ModelConfig& config, engine::Signature signature);
 
 // How requests of different sequences share a batch.

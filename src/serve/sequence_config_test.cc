@@ -11,7 +11,7 @@
 namespace ridge::serve {
 namespace {
 
-// What the server sets, and what clients see, of a model with a control, an id and a state.
+// A model with a control, an id and a state: inputs that the server sets, and those that clients see.
 const Signature kStateful = {{{"x", DataType::kFp32, {-1, 1}},
                               {"start", DataType::kInt32, {-1, 1}},
                               {"id", DataType::kBytes, {-1, 1}},

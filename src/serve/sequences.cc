@@ -14,7 +14,7 @@ bool is_none(const SequenceId& id) {
   return number != nullptr ? *number == 0 : std::get<std::string>(id).empty();
 }
 
-// Whether the control input for the id can hold it.
+// Checks that the control input for the id can hold it.
 Status check_id(const SequenceControl& control, const Job& job) {
   if (control.kind != SequenceControl::Kind::kId || control.type == DataType::kBytes) return {};
   const auto* number = std::get_if<uint64_t>(&job.request.sequence.id);
@@ -70,7 +70,7 @@ void Sequences::seat(std::unique_ptr<Sequence> sequence, size_t instance, size_t
   slots_[slot * instances_ + instance] = std::move(sequence);
 }
 
-// The lowest free slot, so that batches by slot are short; of several instances' the first, so that they share the sequences.
+// The lowest free slot, so that batches by slot are short; the first instance's, so that they share sequences.
 Sequence& Sequences::sequence_of(const SequencePart& part) {
   if (const auto known = open_.find(part.id); known != open_.end()) return *known->second;
   auto fresh = std::make_unique<Sequence>();

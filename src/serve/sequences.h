@@ -51,7 +51,7 @@ class Sequences {
     Jobs lost;                            // their sequence has ended before they ran
     TimePoint expire = TimePoint::max();  // when to call expire(), if not max
   };
-  // Rejected: no sequence is named, it is not open and does not start, more than one row (kInvalid); too many wait, or closed (kUnavailable).
+  // Rejected: no sequence, not open and no start, several rows (kInvalid); too many wait, or closed (kUnavailable).
   [[nodiscard]] std::optional<Rejection> add(JobPtr job, TimePoint now, Due& due);
   // The request of `sequence` that was handed out has ended; `ran`: on the engine, whatever came of it.
   void end(Sequence& sequence, bool ran, TimePoint now, Due& due);

@@ -96,7 +96,7 @@ struct ResponseOutput {
   bool in_region = false;  // written to the requested region; `data` is then empty
 };
 
-// What an engine took for the batch that a request was in; of an ensemble the sums over its steps. 0 of what the cache answered.
+// Engine's times for the batch of a request; of an ensemble the sums over its steps; 0 for answers from the cache.
 struct ComputeTimes {
   Nanoseconds input{}, infer{}, output{};
 };
@@ -141,14 +141,14 @@ struct BatchStatistic {
   DurationStatistic compute_input, compute_infer, compute_output;
 };
 
-// Of durations: upper bounds [s], the last infinite, and for each how many were no longer.
+// Counts of durations: upper bounds [s], the last infinite, and for each how many were no longer.
 struct Histogram {
   std::vector<double> bounds_s;
   std::vector<uint64_t> counts;
   double sum_s = 0;
 };
 
-// Of one version of one model since it was loaded. Meaning of every counter: docs/contracts.md, as Triton's.
+// Counters of one version of one model since it was loaded. Meaning of every counter: docs/contracts.md, as Triton's.
 struct ModelStatistics {
   std::string name;
   int64_t version = 0;
@@ -162,7 +162,7 @@ struct ModelStatistics {
   uint64_t pending = 0;                                                        // requests waiting now
   uint64_t load_ns = 0;                                                        // that its load took
   std::vector<std::pair<std::string, std::string>> metric_tags;
-  // Of successful requests: in the server as a whole, and by stage. Every request of a batch has the batch's compute times.
+  // Times of successful requests: in the server, and by stage. Every request of a batch has the batch's compute times.
   Histogram latency, queue_time, input_time, infer_time, output_time;
   uint64_t busy_ns = 0;  // time that instances were at work, summed over them
   std::optional<uint64_t>
@@ -170,7 +170,7 @@ struct ModelStatistics {
   uint64_t file_bytes = 0;  // of the model's file and its external data
 };
 
-// Of a version that gets copies of requests (serve/shadow.h).
+// Counters of a version that gets copies of requests (serve/shadow.h).
 struct ShadowStatistics {
   std::string model;
   int64_t version = 0;
@@ -233,11 +233,11 @@ class Service {
   virtual Result<std::vector<ModelStatistics>> statistics(const std::string& model, int64_t version) const = 0;
 
   virtual std::vector<IndexEntry> index(bool only_ready) const = 0;
-  // Whether load() and unload() do anything; kUnavailable: why not.
+  // Checks that load() and unload() do anything; kUnavailable: why not.
   virtual Status check_control() const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
-  // The highest version of a language model that serves. Errors as metadata(); kInvalid: it is no language model. Held only while it is asked something.
+  // The highest version of a language model that serves. Errors as metadata(); kInvalid: not a language model. Held only while it is asked something.
   virtual Result<TextModelPtr> text_model(const std::string& model) const;
   // The highest version of each language model that serves, by name.
   virtual std::vector<TextModelPtr> text_models() const { return {}; }
@@ -253,7 +253,7 @@ class Service {
 
   // kInvalid: no such memory, not as much, or the name is taken.
   virtual Status register_region(RegionRequest region) = 0;
-  // Empty name: all of that kind. Requests in progress keep theirs. An unregistered one is no error.
+  // Empty name: all of that kind. Requests in progress keep theirs. An unregistered one is not an error.
   virtual void unregister_regions(RegionKind kind, const std::string& name) = 0;
   // By name. Empty name: all of that kind; else that one, or kNotFound.
   virtual Result<std::vector<RegionRequest>> regions(RegionKind kind, const std::string& name) const = 0;

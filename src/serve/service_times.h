@@ -28,7 +28,7 @@ class ServiceTimes {
   Nanoseconds usual(int64_t rows) const { return at(rows, &Size::usual); }
   // The same of which all but the highest of the latest took no longer.
   Nanoseconds high(int64_t rows) const { return at(rows, &Size::high); }
-  // As high(); but the least of the latest where that took less than a quarter: the data decide then how long a run takes, and one that takes less is
+  // Returns high(), or the least of the latest if that took less than a quarter: the data decide then how long a run takes, and one that takes less is
   // not refused for those before it.
   Nanoseconds expected(int64_t rows) const { return at(rows, &Size::expected); }
 

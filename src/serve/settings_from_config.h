@@ -19,7 +19,7 @@ VersionPolicy version_policy_of(const inference::ModelConfig& config);
 std::string model_filename_of(const inference::ModelConfig& config);
 int instances_of(const inference::ModelConfig& config);
 
-// Of a checked and completed configuration. `directory` is the model's: location of label files and warm-up data.
+// Takes a checked and completed configuration. `directory` is the model's: location of label files and warm-up data.
 Result<ModelSettings> settings_of(const inference::ModelConfig& completed, const engine::Signature& signature,
                                   int64_t version, const std::string& directory, size_t queue_limit);
 

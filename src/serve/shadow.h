@@ -38,7 +38,7 @@ class Shadows : public std::enable_shared_from_this<Shadows> {
   // `find` gives the version that serves; `clock` outlives it.
   Shadows(std::vector<ShadowRoute> routes, Clock& clock, Find find);
 
-  // What is to be called with the answer of the version `answering`, in place of `done`.
+  // Takes the place of `done`: to be called with the answer of the version `answering`.
   InferDone beside(const InferRequest& request, const Servable& answering, InferDone done);
   std::vector<ShadowStatistics> statistics() const;
   // A line of the log for each that has compared anything.
@@ -59,7 +59,7 @@ class Shadows : public std::enable_shared_from_this<Shadows> {
   Clock& clock_;
   const Find find_;
   mutable Mutex mutex_;
-  std::vector<Route> routes_ RIDGE_GUARDED_BY(mutex_);  // as many as given
+  std::vector<Route> routes_ RIDGE_GUARDED_BY(mutex_);  // fixed at construction
 };
 
 }  // namespace ridge::serve

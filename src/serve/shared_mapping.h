@@ -24,7 +24,7 @@ class LoadGuard {
   ~LoadGuard();
   LoadGuard(const LoadGuard&) = delete;
   LoadGuard& operator=(const LoadGuard&) = delete;
-  // Whether that has happened since it was made, in this load or in another.
+  // True if that has happened since it was made, in this load or in another.
   bool lost_memory() const;
 
  private:

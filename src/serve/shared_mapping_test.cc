@@ -84,7 +84,7 @@ TEST(SharedMapping, ASlotIsFreeAgainAndNotLostWhenItsMappingHasGone) {
   }
 }
 
-// With an unguarded SIGBUS the process ends, as without the handler.
+// An unguarded SIGBUS ends the process, as without the handler.
 TEST(SharedMapping, ABusErrorAnywhereElseStillEndsTheProcess) {
   TestObject object(kPages), guarded(kPages);
   auto mapping = SharedMapping::map(guarded.file(), 0, kPages);

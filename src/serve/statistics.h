@@ -17,7 +17,7 @@
 
 namespace ridge::serve {
 
-// Of one execution.
+// Times of one execution.
 struct BatchTimes {
   TimePoint started;        // taken from the queue
   TimePoint inputs_ready;   // inputs assembled
@@ -31,7 +31,7 @@ class Statistics {
   // One execution. Its requests succeeded but for those with a failure of their own. `jobs` still have rows, queued and
   // request.arrived.
   void record_execution(std::span<const JobPtr> jobs, const BatchTimes& times, uint64_t now_ms_since_epoch);
-  // A request to an ensemble that succeeded, as Triton counts it: one execution with the steps' sums, and no time in a queue.
+  // A successful request to an ensemble, as Triton counts it: one execution with the steps' sums, no queue time.
   void record_ensemble(uint64_t rows, Nanoseconds latency, const ComputeTimes& times, uint64_t now_ms_since_epoch);
   // `count` requests that failed for that reason after `total` time in the server, summed.
   void record_failures(FailureReason reason, uint64_t count, Nanoseconds total);

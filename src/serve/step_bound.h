@@ -10,7 +10,7 @@ namespace ridge::serve {
 
 // [s]; 0: not known. Called on the step thread.
 using StepBound = std::function<double(std::span<const engine::StepSequence>)>;
-// Of a decoder that was opened; empty: not known.
+// Takes a decoder that was opened; empty: not known.
 using StepBoundFunction = std::function<StepBound(const engine::DecoderPlan&, const engine::DecoderInfo&)>;
 
 }  // namespace ridge::serve

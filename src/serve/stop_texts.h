@@ -18,7 +18,7 @@ class StopTexts {
 
   // The text that is certain now. `look` false: nothing in this text, or held before it, ends the answer.
   std::string add(std::string_view text, bool look = true);
-  // What was held back; the answer has ended otherwise.
+  // Returns the text that was held back; the answer has ended otherwise.
   std::string end() { return std::exchange(held_, {}); }
   // Given by add(): nothing comes after it.
   const std::optional<std::string>& found() const { return found_; }

@@ -9,7 +9,7 @@
 
 namespace ridge::serve {
 
-// Whether a key can name a region's object: one name, with or without a leading slash, without further path components, and not
+// Checks that a key can name a region's object: one name, with or without a leading slash, without further path components, and not
 // reserved by another library.
 Status check_key(const std::string& key);
 

@@ -1,4 +1,4 @@
-// TextChoice: the tokens of one answer → its pieces: text that is certain, stop texts, the reason of its end. Pure; one thread.
+// TextChoice: the tokens of one answer → its pieces: certain text, stop texts, the reason of its end. Pure; one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class TextChoice {
   TextPiece piece_;  // that grows
 };
 
-// Of the prompt's tokens, as echo wants them; the first has no chance.
+// The prompt's tokens for echo; the first has no chance.
 std::vector<TextToken> prompt_tokens(const text::Tokenizer& tokenizer, const TextRequest& request,
                                      const generate::Event& event);
 

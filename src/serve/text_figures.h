@@ -1,4 +1,4 @@
-// What one version of a language model has done since it was loaded; for /metrics.
+// Figures of one version of a language model since it was loaded; for /metrics.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct TextFigures {
   // Their bounds and sums are tokens, not seconds.
   Histogram prompt_tokens, generation_tokens;  // of requests that ended
   Histogram step_tokens;                       // new tokens of a step
-  // Duration of a step [s], of those that compute prompts, alone or beside tokens of answers, and of those that give tokens of answers only.
+  // Duration of a step [s]: of those that compute prompts, and of those that only give tokens of answers.
   Histogram prefill_step, decode_step;
   bool bound_known = false;               // of its steps
   Histogram prefill_bound, decode_bound;  // the least that the machine needs for them [s]

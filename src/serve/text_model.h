@@ -1,4 +1,4 @@
-// TextModel: one version of a language model as the front ends see it: text and tokens in, pieces of text out. Thread-safe.
+// TextModel: one version of a language model as the front ends see it: text in, pieces of text out. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct TextPiece {
 struct TextUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
   double first_token_seconds = 0, total_seconds = 0;
-  // Of the steps that computed its tokens, each once for each of its answers: what they took, and the least that the machine needs. 0: not known.
+  // Times of the steps that computed its tokens, each once for each of its answers: measured, and the least that the machine needs. 0: not known.
   double step_seconds = 0, bound_seconds = 0;
   double limit_share() const { return step_seconds > 0 ? bound_seconds / step_seconds : 0; }
 };
@@ -93,7 +93,7 @@ class TextModel {
   virtual int64_t context() const = 0;  // most tokens of prompt and answer
   virtual int64_t created() const = 0;  // [s since 1970]
   virtual const text::Tokenizer& tokenizer() const = 0;
-  // Of a request that says nothing of it: what the model's files recommend.
+  // Sampling for a request that leaves it out: recommended by the model's files.
   virtual const generate::Sampling& usual_sampling() const = 0;
   // It has a chat template, and that writes a conversation of one message.
   virtual bool chats() const = 0;

@@ -1,4 +1,4 @@
-// What a language model's clients may ask for. Pure.
+// Checks requests of a language model's clients. Pure.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace ridge::serve {
 
-// Of one choice. Zero: it did not get there.
+// Times of one choice. Zero: it did not get there.
 struct ChoiceTimes {
   TimePoint arrived{}, started{}, first_token{}, last_token{};
 };

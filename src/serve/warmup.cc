@@ -121,7 +121,7 @@ WarmupSample sample_of(const ModelSettings& settings, int64_t batch) {
   return sample;
 }
 
-// Those that ran: all, or none if one failed.
+// Batches that ran: all, or none if one failed.
 std::vector<int64_t> warm_up_batches(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
   std::vector<int64_t> batches = warmup_batches(settings.max_batch_size, settings.queue.batch.preferred);
   for (int64_t batch : batches) {

@@ -16,10 +16,10 @@ namespace ridge::serve {
 // The batch sizes worth running: all of them up to 16; above, powers of two, the preferred sizes and the largest.
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred);
 
-// [bytes] of the inputs and outputs of the largest batch, open dimensions taken as 1; the largest number if it is larger.
+// [bytes] of inputs and outputs of the largest batch, open dimensions taken as 1; the largest number if larger.
 uint64_t largest_batch_bytes(const ModelSettings& settings);
 
-// The shapes of the model's inputs as the first sample has them that provides every input, any number of rows first; none without one.
+// The inputs' shapes as in the first sample that provides every input, any number of rows first; else none.
 std::map<std::string, Shape> shapes_of_sample(const ModelSettings& settings);
 
 // Every such size with the values of the first sample that provides every input, else with zeros (open dimensions are 1: a

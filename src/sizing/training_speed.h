@@ -27,7 +27,7 @@ void visit_fields(auto& visit, Is<Link> auto& link) {
   visit("link_share", link.share);
   visit("link_share_why", link.why);
 }
-// "pcie3", "pcie4", "pcie5" (x16), "nvlink3", "nvlink4" (all links of one device), "eth100", or a number: GB/s as reached.
+// "pcie3", "pcie4", "pcie5" (x16), "nvlink3", "nvlink4" (all links of a device), "eth100", or a number: GB/s reached.
 Result<Link> link_from_name(const std::string& name);
 
 // Ring all-reduce: each device sends and receives 2 (n − 1) / n of the bytes (NCCL tests, doc/PERFORMANCE.md; handbook,

@@ -23,7 +23,7 @@ class JsonGrammar {
   static Result<JsonGrammar> of(const Json& schema);
   // One of these texts, at least one; with `several` one after another, white space between them.
   static Result<JsonGrammar> of(std::span<const JsonInText> texts, bool several);
-  // No JSON: a text that the regular expression describes as a whole (errors as of `pattern`), or one of these, at least one and none empty.
+  // No JSON: a text that the expression describes whole (errors as of `pattern`), or one of these, none empty.
   static Result<JsonGrammar> of_expression(std::string_view expression);
   static Result<JsonGrammar> of_choice(const std::vector<std::string>& texts);
   const std::shared_ptr<const JsonProgram>& program() const { return program_; }
@@ -34,7 +34,7 @@ class JsonGrammar {
   std::shared_ptr<const JsonProgram> program_;
 };
 
-// Where a document stands. Copied cheaply; copies share states: one thread. From every state there is a way to a whole document.
+// Where a document stands. Copied cheaply; copies share states: one thread. Every state leads to a whole document.
 class JsonState {
  public:
   explicit JsonState(const JsonGrammar& grammar) : JsonState(std::make_shared<JsonStates>(grammar.program())) {}

@@ -50,7 +50,7 @@ uint32_t JsonLexer::add_hexadecimal_run(int count, uint32_t to) {
   return to;
 }
 
-// Characters that need no escape, from `between` back to it: well-formed UTF-8 (Unicode 16, table 3-7) but for controls, " and \.
+// Characters without an escape, from `between` back to it: well-formed UTF-8 (Unicode 16, table 3-7), no " and \.
 void JsonLexer::add_characters(uint32_t between) {
   set(between, 0x20, 0x7F, between);
   const uint32_t last = add_run(1, 0x80, 0xBF, between);

@@ -10,7 +10,7 @@
 
 namespace ridge::text {
 
-// More ways than these are dropped, the later ones first: what is written is still valid, some valid documents are not offered.
+// More ways than these are dropped, the later ones first: output stays valid, some documents are not offered.
 constexpr size_t kMostJsonBranches = 1024;
 
 struct JsonBranch {

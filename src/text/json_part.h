@@ -1,4 +1,4 @@
-// Members of tokenizer.json, read by simdjson: an object and where it stands, for messages. Lives as long as the parser.
+// Members of tokenizer.json, read by simdjson: an object and its place, for messages. Lives like the parser.
 #pragma once
 
 #include <simdjson.h>

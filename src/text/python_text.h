@@ -26,7 +26,7 @@ bool is_letters_or_numbers(std::string_view text);
 // islower(), isupper(): all letters that have a case have this one, and there are such.
 bool all_in_case(std::string_view text, bool upper);
 
-// split() and rsplit(); `separator` not given: white space, otherwise not empty. `most` splits, from that side; negative: all.
+// split() and rsplit(); without `separator`: white space, else not empty. `most` splits; negative: all.
 std::vector<std::string> split_text(std::string_view text, std::optional<std::string_view> separator, int64_t most = -1,
                                     Side from = kLeft);
 std::vector<std::string> split_lines(std::string_view text, bool keep_ends = false);

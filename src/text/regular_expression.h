@@ -1,4 +1,4 @@
-// Regular expressions of ECMA-262 (flag u) as trees, without what is not regular. Not for matching: json_pattern.h. Pure.
+// Regular expressions of ECMA-262 (flag u) as trees, if regular. Not for matching: json_pattern.h. Pure.
 #pragma once
 
 #include <cstdint>

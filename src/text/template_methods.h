@@ -1,4 +1,4 @@
-// Attributes and methods of a template's values, as Python has them, and the functions that every template has. Throws TemplateError.
+// Attributes and methods of a template's values, as in Python, and functions of every template. Throws TemplateError.
 #pragma once
 
 #include <string>

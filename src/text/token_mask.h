@@ -48,7 +48,7 @@ class TokenSets {
   size_t class_count_ = 0;
 };
 
-// Mask of one sequence. Copied cheaply (speculation, preemption); one thread, but for mask() between find() and accept().
+// Mask of one sequence. Copied cheaply; one thread, but for mask() between find() and accept().
 class TokenMask {
  public:
   // `ends`: tokens that end a text; those of them that the vocabulary lacks are ignored.

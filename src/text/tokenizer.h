@@ -27,7 +27,7 @@ class Tokenizer {
   // `text` is UTF-8. Added tokens in the text become their numbers. `with_special`: what the post-processor adds (begin of text).
   // Stops after `most` tokens and at least one more; the rest of the text is not read. kInvalid: text that is not UTF-8.
   Result<std::vector<int32_t>> encode(std::string_view text, bool with_special, size_t most = SIZE_MAX) const;
-  // Bytes that are not UTF-8 become U+FFFD, as there. `with_special`: special tokens are written too. Numbers without a token are left out.
+  // Bytes that are not UTF-8 become U+FFFD. `with_special`: special tokens are written. Unknown numbers are left out.
   std::string decode(std::span<const int32_t> tokens, bool with_special) const;
 
   int64_t vocabulary() const;  // largest number + 1

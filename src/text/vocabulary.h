@@ -1,4 +1,4 @@
-// The tokens of a model: their texts and their numbers, "vocab" of tokenizer.json's model. Immutable once read; thread-safe.
+// A model's tokens: texts and numbers, "vocab" of tokenizer.json's model. Immutable once read; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Makes tokens of a word that the pre-tokenizer has cut: the "model" of tokenizer.json. Immutable once read; thread-safe.
+// Makes tokens of a word of the pre-tokenizer: the "model" of tokenizer.json. Immutable once read; thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Candidate: one way to run the model, as the tuner varies it. A plain value; to_plan() turns it into the engine's plan.
+// Candidate: one way to run the model, as the tuner varies it. A plain value; to_plan() makes the engine's plan.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ std::string gain_sentence(const Tuning& tuning) {
   return fmt::format("{}: {}, {}", gain_text(tuning, faster), rates(best, untuned), p99);
 }
 
-// Where the guard judged the winner's outputs, and only on synthetic samples.
+// Says that the guard judged the winner's outputs on synthetic samples only.
 std::string synthetic_sentence(const Tuning& tuning) {
   if (!tuning.admission.synthetic) return "";
   const SelectedVariant* admitted = admitted_as(tuning.candidate, tuning.admission);

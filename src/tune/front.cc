@@ -5,7 +5,7 @@
 namespace ridge::tune {
 namespace {
 
-// At least as good in every respect, and better in one.
+// True if it is at least as good in every respect, and better in one.
 bool beats(const Standing& a, const Standing& b) {
   const Figures &x = a.outcome.candidate, &y = b.outcome.candidate;
   const bool no_worse = x.rows_per_s >= y.rows_per_s && x.p99_ms <= y.p99_ms &&

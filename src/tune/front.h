@@ -8,7 +8,7 @@
 
 namespace ridge::tune {
 
-// The figures as they would have been while the untuned model made `untuned_rows_per_s`; the rate is its gain times that.
+// The figures as if the untuned model made `untuned_rows_per_s`; the rate is its gain times that.
 Standing at_speed(Standing standing, double untuned_rows_per_s);
 
 // Points that no other beats in rows/s, p99, memory and, where measured, energy, by falling rows/s. `chosen`, the answer, is among

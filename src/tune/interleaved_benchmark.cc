@@ -90,7 +90,7 @@ class ArmRecord {
   double slice_ms_;
   double settle_ms_ = 0;          // uncounted, before a slice: until the counters have settled
   std::vector<ModelSlice> sums_;  // over the slices; but for the rates
-  // Sums for rows/s: their geometric mean is the rate, so that the ratio of two sides is the mean of the rounds' ratios.
+  // Sums for rows/s: their geometric mean is the rate, so that two sides' ratio is the mean of the rounds' ratios.
   std::vector<double> sum_log_rates_;
   std::vector<double> joules_per_row_;  // of each slice
 };

@@ -20,7 +20,7 @@ struct TradeOff {
 
 // ln of the power, per r: ln(throughput) − ln(latency) / r.
 double log_power(double log_rate, double latency);
-// By how much ln(power) changes with ln(throughput) if the rows in flight stay the same: latency falls as throughput rises.
+// Change of ln(power) with ln(throughput) at constant rows in flight: latency falls as throughput rises.
 double power_per_rate();
 
 // The index of the chosen one; absent if there are none.

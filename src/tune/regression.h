@@ -75,7 +75,7 @@ bool regressed(const std::vector<FigureChange>& all);
 // Why a comparison without a regression gives no answer: a figure is not judged for kBusy, or no speed has an interval in which a
 // loss of half of it would show. Empty: it is one.
 std::string unjudged_reason(const std::vector<FigureChange>& all);
-// The least loss that would have been called a regression, of the figure whose interval is the widest [%]; absent: none has one.
+// The least loss that would have been called a regression, of the widest interval's figure [%]; absent: none.
 std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness);
 // Plain sentences.
 std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness);

@@ -68,7 +68,7 @@ int64_t highest_version(const fs::path& entry) {
   return highest;
 }
 
-// Everything of the old entry, as hard links where possible; config.pbtxt, tuning.json and ovms.json are written again afterwards.
+// The whole old entry, as hard links if possible; config.pbtxt, tuning.json, ovms.json are written afterwards.
 Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
   std::error_code failure;
   for (fs::recursive_directory_iterator at(old_entry, failure), end; !failure && at != end; at.increment(failure)) {

@@ -15,7 +15,7 @@ struct Batching {
   bool possible = false;
   std::string reason;  // why not
 };
-// Checks the only model as the candidate runs it: by its signature, and by running rows together and alone (measure/joint_rows.h).
+// Checks the only model as the candidate runs it: by its signature, and by runs of rows (measure/joint_rows.h).
 Batching check_batching(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
 // Outputs of the candidate's one run against the untuned model's on the same inputs, row by row: for batches above

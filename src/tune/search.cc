@@ -29,7 +29,7 @@ constexpr size_t kUsualLeast = 8;
 constexpr size_t kFewest = 5;
 constexpr double kLittle = 0.03;
 constexpr double kUpperEnd = 1.28;
-// Contenders are left as they are once taking the leader for their best costs less than this, as an expectation of ln(gain).
+// Contenders stay as they are once taking the leader costs less than this, as an expectation of ln(gain).
 constexpr double kNegligible = 0.005;
 constexpr double kGridNegligible = 0.0005;
 // Long trials, for each candidate measured; at least four.

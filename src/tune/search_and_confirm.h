@@ -47,7 +47,7 @@ struct TuneOptions {
   }
 };
 
-// Every trial of a search, from the store or newly measured.
+// Called with every trial of a search, from the store or newly measured.
 template <typename Candidate, typename Trial>
 struct ExplorationOf {
   std::vector<std::pair<Candidate, Trial>> trials;

@@ -18,7 +18,7 @@ constexpr std::array<std::pair<Objective, std::string_view>, 5> kObjectives = {{
 // Parallel operators are tried when at least this much of the work is off the longest path. Below it the gain is below a
 // measurement's resolution on a shared machine (2 %…5 %) even with perfect overlap.
 constexpr double kWorthOverlapping = 1.1;
-// Maximum sessions on one GPU: kernels of several streams fill it where those of one do not, and each has its own weights.
+// Maximum sessions on one GPU: kernels of several streams fill it better, and each has its own weights.
 constexpr int kMostOnGpu = 4;
 constexpr int kBlockBase = 4;  // the value ONNX Runtime's documentation suggests for session.dynamic_block_base
 // An engine keeps the weights twice while it repacks them, and a little more; assumed, to reject only what cannot fit.

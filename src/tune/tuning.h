@@ -20,7 +20,7 @@
 
 namespace ridge::tune {
 
-// The answer of another goal, from the front: the highest throughput or the lowest p99, where it differs from the winner.
+// The answer of another goal, from the front: highest throughput or lowest p99, if it differs from the winner.
 struct Alternative {
   std::string objective;  // as --for takes it
   Standing standing;

@@ -1,4 +1,4 @@
-// Texts of ridge: those of `ridge explain`, in English and Chinese, and the documents. Language models are judged on them.
+// Texts of ridge: those of `ridge explain`, English and Chinese, and the documents. They judge language models.
 #pragma once
 
 #include <string_view>

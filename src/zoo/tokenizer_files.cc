@@ -18,7 +18,7 @@ constexpr const char* kMessageBegin = "<|im_start|>";
 constexpr const char* kEnd = "<|im_end|>";
 constexpr std::array<const char*, 4> kSpecial = {kBegin, kPad, kMessageBegin, kEnd};
 
-// The vocabulary's last numbers: kSpecial, and as many unused tokens as the texts were too few for. Those have the names of Llama 3's.
+// The vocabulary's last numbers: kSpecial, and unused tokens to fill it up, with the names of Llama 3's.
 std::vector<std::string> special_tokens(size_t count) {
   std::vector<std::string> tokens(kSpecial.begin(), kSpecial.end());
   while (tokens.size() < count)
@@ -30,7 +30,7 @@ std::vector<std::string> special_tokens(size_t count) {
 constexpr const char* kPattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// GPT-2's characters for bytes: printable ones of Latin-1 stand for themselves, the others, in order, are U+0100 and up.
+// GPT-2's characters for bytes: printable Latin-1 stands for itself, the others, in order, are U+0100 and up.
 std::array<std::string, 256> byte_characters() {
   std::array<std::string, 256> characters;
   unsigned next = 0x100;

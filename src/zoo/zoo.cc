@@ -19,7 +19,7 @@ struct ModelRow {
   bool has_channels;
 };
 
-// In the order in which an error lists them.
+// Order of an error's list.
 constexpr std::array<ModelRow, 6> kModels = {{
     {"resnet50", resnet50, 32, false, false, false},
     {"bert-base", bert_base, 0, true, false, false},

@@ -1,4 +1,4 @@
-// Whether two declarations of a C function, or two types, mean the same to a compiled library. Both may have other names for types:
+// Compares two declarations of a C function, or two types: do they mean the same to a compiled library? Both may have other names for types:
 // pointers, integers and enumerations are the same when their sizes are, structures when their size and alignment are.
 #pragma once
 

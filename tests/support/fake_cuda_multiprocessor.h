@@ -19,7 +19,7 @@ namespace ridge::fake {
 
 using gpu::opencl::OpenClObject;
 
-// Of one argument, reported by OpenCL.
+// An argument as OpenCL reports it.
 struct Parameter {
   bool pointer = false;
   size_t size = 0;

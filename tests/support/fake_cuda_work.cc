@@ -140,7 +140,7 @@ EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t by
   ENTER(cuMemcpyHtoDAsync_v2);
   if (!current->holds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (current->pinned(from)) return copy_later(stream, pointer(to), from, bytes);
-  // From other memory the driver has copied when the call returns.
+  // The driver has copied other memory when the call returns.
   auto now = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
   return queue_on(stream, [=] { return std::memcpy(pointer(to), now->data(), bytes), CUDA_SUCCESS; });
 }

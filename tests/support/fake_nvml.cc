@@ -104,7 +104,7 @@ nvmlReturn_t number(const Part& part, const char* function, const char* key, T* 
   return NVML_SUCCESS;
 }
 
-// Of "9.0".
+// Splits "9.0".
 nvmlReturn_t pair_of(const Part& part, const char* function, const char* key, int* major, int* minor) {
   char words[16] = "", point = 0;
   nvmlReturn_t code = text(part, function, key, words, sizeof words);

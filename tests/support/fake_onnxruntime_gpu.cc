@@ -291,7 +291,7 @@ void hold() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// As ONNX Runtime captures: per session, thread and number of the graph, when it is run first.
+// Captures like ONNX Runtime: per session, thread and number of the graph, when it is run first.
 OrtStatus* capture(const GpuSession& this_gpu, const OrtSession* session, const std::string& graph) {
   thread_local std::set<std::pair<const OrtSession*, std::string>> captured;
   if (graph.empty() || graph == "-1" || !captured.emplace(session, graph).second) return hold(), nullptr;

@@ -411,7 +411,7 @@ inline void expect_bytes(ARRIVAL* at, int bytes) {
   arrival.expected_bytes += bytes;
 }
 inline void wait_for(ARRIVAL* at, int odd) { ridge::fake::Block::current().wait_for(at, odd); }
-// With 128-byte swizzling bits 4 to 6 of an address are inverted by bits 7 to 9.
+// Swizzling of 128 bytes inverts bits 4 to 6 of an address by bits 7 to 9.
 inline size_t swizzled(size_t address) { return address ^ (address >> 7 & 7) << 4; }
 inline void fetch_box(WORD* to, const TENSOR_MAP* map, int word, int row, ARRIVAL* at) {
   ridge::fake::Block& block = ridge::fake::Block::current();

@@ -63,7 +63,7 @@ class GpuLane {
   Status compute(const GpuRun& run, const gpu::cuda::CudaStream& stream);
   // Waits, and fills in the outputs; those that the engine allocated go through `take`, which owns them then.
   Status fetch(const GpuRun& run, const TakeOutput& take);
-  // Times of the run that was fetched, by the GPU's clock: copying in and out with the caller's memory, and computing between.
+  // Times of the fetched run, by the GPU's clock: copying in and out with the caller's memory, and computing.
   Result<RunTimes> times() const;
 
  private:
@@ -82,7 +82,7 @@ class GpuLane {
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
   Status add_outputs(const GpuRun& run);
   void note(const GpuTensor& place);  // that it is of this run
-  // Options of the runs of one layout, which have CUDA graphs of their own, if graphs are on. ONNX Runtime keeps one per thread.
+  // Options of runs of one layout, which have CUDA graphs of their own, if on. ONNX Runtime keeps one per thread.
   struct Layout {
     RunOptionsHandle options;
     std::set<uint64_t> captured_by;  // threads, as numbered by this_thread()

@@ -9,7 +9,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// See Engine::parameters. Options of the plan are written under their own names, but for those of a GPU (accelerators.h).
+// See Engine::parameters. Options are written under their own names, but for those of a GPU (accelerators.h).
 Parameters parameters(const plan::Plan& plan);
 
 // See Engine::read_parameter. Keys that begin as session options do become options of the plan.

@@ -78,7 +78,7 @@ std::vector<Run> runs_in(const Json& trace) {
   return runs;
 }
 
-// The trace lists events as they end, inner before outer: an event is inside another one if it began after and ended before it.
+// The trace lists events as they end, inner before outer: an event is inside one that began before it.
 std::vector<Event> kernels_in(const Json& trace) {
   std::vector<Event> kernels;
   std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>>

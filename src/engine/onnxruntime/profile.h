@@ -12,7 +12,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// Times over all runs but the first `skip_runs`, in the order in which nodes were first executed. An error if no run is left.
+// Times over all runs but the first `skip_runs`, in the order of first execution. An error if no run is left.
 Result<std::vector<NodeTime>> parse_profile(std::string_view text, int skip_runs);
 
 }  // namespace ridge::engine::onnxruntime

@@ -44,7 +44,7 @@ struct Scratch {
 
 std::atomic<uint64_t> sessions_opened = 0;
 
-// A session's owner. One on a GPU frees memory there at its end, which must not happen during another session's capture.
+// Owns a session. One on a GPU frees memory there at its end, which must not happen during another's capture.
 class OwnedSession {
  public:
   OwnedSession(const OrtApi& api, bool on_gpu) : handle_(api), on_gpu_(on_gpu) {}

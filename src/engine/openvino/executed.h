@@ -26,7 +26,7 @@ bool multiplies(const std::string& type);
 // Before anything is compiled: whether this CPU could.
 Status verify_possible(Precision wanted, const InstructionSets& sets);
 
-// ok if the layers that multiply execute in `wanted`: all of them for FP32, otherwise at least one, and not in a reference kernel.
+// ok if the layers that multiply run in `wanted`: all of them for FP32, else one at least, not a reference kernel.
 Status verify(Precision wanted, std::span<const ExecutedLayer> layers);
 
 // "bf16 in 53 layers, f32 in 1", of those that multiply.

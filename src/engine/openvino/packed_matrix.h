@@ -28,7 +28,7 @@ struct PackedMatrix {
   bool is_wide() const { return form == WeightForm::kFp32 || form == WeightForm::kBf16; }  // else of integers
   int64_t groups() const { return (columns + kInt4Group - 1) / kInt4Group; }
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
-  // Without what fills up the last block.
+  // Leaves out the padding of the last block.
   int64_t bytes() const { return static_cast<int64_t>(values.size() + scales.size()) / (blocks() * kBlockRows) * rows; }
 };
 

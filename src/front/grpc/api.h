@@ -48,7 +48,7 @@ class Api final : public http::StreamPort, public std::enable_shared_from_this<A
   void clients_left() override { service.drop_cancelled(); }
   void tidy() override { bodies.tidy(); }
 
-  // Of the calls.
+  // Answers the calls.
   serve::Service& service;
   const ApiOptions options;
   ControlThreads& control;

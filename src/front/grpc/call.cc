@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLongestStatus = 2000;     // [bytes]
 constexpr size_t kPackedFrom = 1024;        // [bytes] of an answer: packing less saves no packet
 constexpr size_t kLongPacking = 32 * 1024;  // [bytes] of one that is packed on a thread of its own, as HTTP's
-// Of a message from a client: its deadline is over there so much earlier than here.
+// Shortest way of a message from a client: its deadline is over there this much earlier than here.
 constexpr std::chrono::milliseconds kShortWay{10};
 
 enum GrpcStatus { kOk = 0, kCancelled = 1, kDeadlineExceeded = 4 };
@@ -151,7 +151,7 @@ Status Call::read_head() {
   return {};
 }
 
-// What is no call of gRPC.
+// Refuses anything but a gRPC call.
 void Call::refuse() {
   finished_ = responded_ = true;
   status_ = number_of(Code::kInvalid);
@@ -335,7 +335,7 @@ void Call::sent() {
 
 // ---- the end
 
-// Of what the client did wrong, or of its time.
+// Fails a call by the client's fault, or by its time.
 void Call::fail(Error error) {
   if (exchange_ && !finished_) exchange_->cancelled();
   finish(std::move(error));
@@ -367,7 +367,7 @@ void Call::tick(TimePoint now) {
   if (exchange_) exchange_->tick();
 }
 
-// Whether the client does not take what was sent to it.
+// True if the client does not take what was sent to it.
 bool Call::is_late(TimePoint now) {
   const http::Http2Session& session = host_->session();
   if (session.unsent(stream_) == 0) return false;
@@ -385,7 +385,7 @@ void Call::begin_drain() {
   if (!finished_ && exchange_) exchange_->begin_drain();
 }
 
-// What its client sees of a call whose status did not reach it. Clients end a call at their own deadline, which is earlier than the one
+// Status that a client assumes for a call whose status did not reach it. Clients end a call at their own deadline, which is earlier than the one
 // here: by the way, and by 1 % at most, as it travels rounded up.
 int Call::status_of_cancelled() const {
   if (deadline_ == TimePoint::max()) return kCancelled;

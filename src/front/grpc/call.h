@@ -25,19 +25,19 @@
 
 namespace ridge::front::grpc {
 
-// What a call does, by its method.
+// A call's behaviour, by its method.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual void begin() = 0;
-  // Of Call::read(); false: no more messages.
+  // Follows Call::read(); false: no more messages.
   virtual void received(bool ok) = 0;
   virtual void written() {}  // what Call::write() was given has left
   // The client gave up, or its time is over.
   virtual void cancelled() {}
   virtual void begin_drain() {}
   virtual void tick() {}
-  // Whether the client may leave it without a message as long as it likes.
+  // True if the client may leave it without a message as long as it likes.
   virtual bool waits_for_ever() const { return false; }
 };
 
@@ -45,7 +45,7 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
  public:
   Call(Api& api, http::StreamHost& host, int32_t stream);
 
-  // What comes next is given to the exchange once.
+  // Gives the next message to the exchange, once.
   void read();
   void limit_messages(uint64_t longest) { longest_ = longest; }  // [bytes] as received
   MessageBytes take_message();
@@ -57,7 +57,7 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
   void client_left() { host_->client_left(); }
   void end_round_soon();
   serve::Round& round() { return api_.rounds[io_thread_]; }
-  // What it is about, for the access log.
+  // Names the call's subject for the access log.
   void describe(const std::string& model, const std::string& request_id);
   // It ends with the call.
   void hold(std::shared_ptr<Trace> trace) { trace_ = std::move(trace); }

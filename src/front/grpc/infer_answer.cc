@@ -18,7 +18,7 @@ void append_varint(std::string& text, uint64_t value) {
   text += static_cast<char>(value);
 }
 
-// Of a string, a message or a list of packed numbers.
+// Begins a string, a message or a list of packed numbers.
 void append_block_head(std::string& text, int field, uint64_t size) {
   append_varint(text, static_cast<uint64_t>(field) << 3 | 2);
   append_varint(text, size);

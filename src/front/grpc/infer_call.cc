@@ -11,11 +11,11 @@
 namespace ridge::front::grpc {
 namespace {
 
-// From here on work goes to another thread; as HTTP's limits (infer_endpoint.cc), measured there.
+// Work above these sizes goes to another thread; as HTTP's limits (infer_endpoint.cc), measured there.
 constexpr size_t kLongContents = 64 * 1024;  // [bytes] of typed values to read, or of a message to unpack
 constexpr size_t kLongestTraceError = 1024;  // [bytes]
 
-// Whether a span has it as its error, by OpenTelemetry's semantic conventions for gRPC servers: UNIMPLEMENTED, UNAVAILABLE,
+// True if a span counts it as an error, by OpenTelemetry's semantic conventions for gRPC servers: UNIMPLEMENTED, UNAVAILABLE,
 // DEADLINE_EXCEEDED, INTERNAL.
 bool is_of_server(Code code) {
   return code == Code::kUnsupported || code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailed;

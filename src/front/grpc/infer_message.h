@@ -21,7 +21,7 @@
 
 namespace ridge::front::grpc {
 
-// Whether reading the message takes so long that it belongs on a thread of its own: long typed contents. `above` [bytes].
+// True if reading the message takes so long that it needs a thread of its own: long typed contents. `above` [bytes].
 bool has_long_contents(const MessageBytes& message, size_t above);
 
 // Where the first raw tensor lies in a message that begins with these bytes [bytes]; 0: they do not say.
@@ -31,7 +31,7 @@ size_t first_raw_tensor(std::span<const std::byte> start);
 // `id` becomes the request's, also where the request is invalid behind it.
 Result<serve::InferRequest> decode_infer_request(MessageBytes message, BodyPool& bodies, std::string& id);
 
-// What of the request its answer repeats: the regions of its outputs, in the order of InferRequest::outputs; empty if there are none.
+// Parts of a request that its answer repeats: the regions of its outputs, in their order; empty without any.
 using OutputRegions = std::vector<std::optional<serve::SharedMemoryView>>;
 OutputRegions output_regions(const serve::InferRequest& request);
 

@@ -13,9 +13,9 @@
 namespace ridge::front::grpc {
 
 inline constexpr std::string_view kAcceptedCodings = "identity,deflate,gzip";
-// Of a call's grpc-encoding; empty: identity. Absent: none of the accepted ones.
+// Reads a call's grpc-encoding; empty: identity. Absent: an encoding that is not accepted.
 std::optional<Coding> coding_named(std::string_view name);
-// Of answers: the first that a client accepts, by its grpc-accept-encoding; kIdentity: none.
+// Coding of answers: the first that a client accepts, by its grpc-accept-encoding; kIdentity: none.
 Coding coding_for(std::string_view accepted);
 
 // kExhausted: longer than the limit. kInvalid: corrupt. May throw std::bad_alloc.

@@ -1,4 +1,4 @@
-// MessageReader: gRPC's messages out of the bytes of a stream, each behind its flag and length (gRPC's PROTOCOL-HTTP2.md). Pure.
+// MessageReader: gRPC's messages out of a stream's bytes, each behind flag and length (PROTOCOL-HTTP2.md). Pure.
 #pragma once
 
 #include <array>

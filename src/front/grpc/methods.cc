@@ -34,7 +34,7 @@ constexpr StreamMethod kOtherMethods[] = {
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kDescribingCalls, reflection_exchange},
 };
 
-// Of the method, if the client's key opens it.
+// Makes the method's exchange, if the client's key opens it.
 template <typename Make>
 std::unique_ptr<Exchange> exchange_for(Call& call, Groups groups, Make make) {
   Status allowed = call.check_access(groups);

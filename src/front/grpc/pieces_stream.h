@@ -28,7 +28,7 @@ class PiecesStream final : public google::protobuf::io::ZeroCopyInputStream {
     read_ += static_cast<int64_t>(rest);
     return true;
   }
-  // Of the last Next() only, as protobuf promises.
+  // Applies to the last Next() only, as protobuf promises.
   void BackUp(int count) override {
     offset_ -= static_cast<size_t>(count);
     read_ -= count;

@@ -128,7 +128,7 @@ class TestClient {
     return wait(stream);
   }
   bool is_open() const { return open_; }
-  // Whether the server ends the connection.
+  // True if the server ends the connection.
   bool at_end() {
     while (receive()) {
     }

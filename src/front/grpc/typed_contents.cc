@@ -59,7 +59,7 @@ class Packing {
   Packing(DataType type, uint64_t expected, Body& into) : type_(type), expected_(expected), into_(into) {}
 
   uint64_t values() const { return values_; }
-  // Of a list of numbers: what was read, as 64 bits.
+  // Adds a number that was read, as 64 bits.
   Status add(uint64_t bits) {
     if (values_ == expected_) return too_many();
     ++values_;
@@ -75,7 +75,7 @@ class Packing {
       default: return append(bits);
     }
   }
-  // Of bytes_contents.
+  // Adds an element of bytes_contents.
   Status add_text(CodedInputStream& in, uint32_t size) {
     if (values_ == expected_) return too_many();
     ++values_;

@@ -60,7 +60,7 @@ Result<inference::ServerReadyResponse> server_ready(const Context& context, cons
   return response;
 }
 
-// What is not known is not ready: clients ask before they load.
+// An unknown model is reported as not ready: clients ask before they load.
 Result<inference::ModelReadyResponse> model_ready(const Context& context, const inference::ModelReadyRequest& request) {
   RIDGE_ASSIGN(int64_t version, read_model_version(request.version()));
   inference::ModelReadyResponse response;

@@ -1,4 +1,4 @@
-// The calls whose answers come as long as the client listens: health and reflection. Included only by this folder's own sources.
+// Calls whose answers come while the client listens: health and reflection. For this folder's own sources.
 #pragma once
 
 #include <memory>

@@ -20,15 +20,15 @@ class AnswerStream {
   static constexpr size_t kMostWaiting =
       size_t{1} << 20;  // [bytes]; 250,000 tokens of English without frames, a thousand with 20 logprobs each
 
-  // `filler`: what may be sent at any time between pieces and means nothing, to see whether the client is still there; empty: there is no such text.
+  // `filler`: a text without meaning that may be sent at any time between pieces, to see if the client is still there; empty: there is none.
   explicit AnswerStream(std::string_view filler = {}) : filler(filler) {}
 
-  // Of the maker. False: nothing reaches the client any more.
+  // Called by the maker. False: nothing reaches the client any more.
   bool write(std::string_view text);
   void end();      // that was the last
   void give_up();  // the rest cannot be made: the connection closes
 
-  // Of the connection. `wake` is called, on any thread, when there is something to take again.
+  // Called by the connection. `wake` is called, on any thread, when there is something to take again.
   void open(std::function<void()> wake);
   struct Taken {
     std::string text;

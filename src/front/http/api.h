@@ -67,7 +67,7 @@ class Api final : public Handler {
   const std::string docs_;
   InferEndpoint infer_;
   openai::OpenAiEndpoint text_;
-  // What each I/O thread was asked last: clients ask the same again, and each request is looked up more than once.
+  // Last route that each I/O thread was asked for: clients ask the same again, and each request looks it up often.
   struct Asked {
     Method method = Method::kOther;
     std::string target;

@@ -11,7 +11,7 @@
 
 namespace ridge::front::http {
 
-// Of a Content-Encoding field. nullopt = one that is not supported.
+// Reads a Content-Encoding field. nullopt = not supported.
 std::optional<Coding> coding_from_field(std::string_view field);
 
 // The coding of the answer, by an Accept-Encoding field (RFC 9110, 12.5.3): the one with the highest q, gzip before deflate;

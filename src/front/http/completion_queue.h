@@ -25,14 +25,14 @@ struct Completion {
   std::function<void()> work = nullptr;   // in place of the others; it knows itself whether its connection is there
 };
 
-// Shared by the thread and by every Responder, so that an answer may arrive after its connection, or the whole server, is gone.
+// Shared by the thread and every Responder, so that an answer may arrive after its connection or the server is gone.
 class CompletionQueue {
  public:
   void put(std::list<Completion>&& one);  // needs no memory; takes nothing after stop()
   void wake(uint64_t connection);         // more of its answer is there; likewise
 
   boost::asio::io_context context{1};  // 1 = run by one thread; posting from others stays allowed
-  // Of the context's thread only:
+  // Called on the context's thread only:
   void start(IoThread& thread);
   void stop();  // what was not delivered is dropped: it may hold this queue
   std::list<Completion> local;

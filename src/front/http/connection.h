@@ -1,4 +1,4 @@
-// Connection: a client's connection, as its I/O thread knows it, whatever it speaks. Included by the server's own sources only.
+// Connection: a client's connection, as its I/O thread knows it. Included by the server's own sources only.
 #pragma once
 
 #include "base/clock.h"
@@ -18,10 +18,10 @@ class Connection {
   virtual void begin_drain() = 0;
   virtual void close() = 0;
 
-  // Of HTTP/1.1: the answer to the request being handled; more of it may be there.
+  // HTTP/1.1: takes the answer to the request being handled; more of it may be there.
   virtual void complete(Response) {}  // NOLINT(performance-unnecessary-value-param): it is moved where there is one
   virtual void continue_stream() {}
-  // Of HTTP/2: sends what has been left to send since IoThread::flush_soon().
+  // HTTP/2: sends what has been left to send since IoThread::flush_soon().
   virtual void flush() {}
 };
 

@@ -1,4 +1,4 @@
-// Time limits for the phases of a connection, so that silent and slow clients are closed and cost the others nothing. Pure.
+// Time limits for a connection's phases, so that silent and slow clients are closed and cost others nothing. Pure.
 #pragma once
 
 #include <cstdint>

@@ -365,7 +365,7 @@ void Http1Connection::continue_stream() {
   if (phase_ == Phase::kStreaming && take_stream()) write();
 }
 
-// What is there of a stream becomes the next pieces. False: nothing is there, or the connection has been closed.
+// Turns a stream's available text into the next pieces. False: nothing is there, or the connection has been closed.
 bool Http1Connection::take_stream() {
   const AnswerStream::Taken taken = response_.stream->take();
   if (taken.given_up) {
@@ -438,7 +438,7 @@ void Http1Connection::report(int status) try {
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
 }
 
-// Whether the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection
+// True if the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection
 // instead, and did not get it.
 bool Http1Connection::awaits_client() {
   if (begin_ != end_ || thread_.now() - arrived_ < kAnswerPatience) return false;
@@ -509,7 +509,7 @@ bool Http1Connection::client_is_gone() {
   return false;
 }
 
-// Likewise while an answer is under way and silent: a client whose end of sending was seen gets what means nothing in it.
+// Likewise while a silent answer is under way: a client whose end of sending was seen gets meaningless bytes.
 void Http1Connection::probe_stream(TimePoint now) {
   if (now - progress_.began <= kClientPatience) return;
   pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};

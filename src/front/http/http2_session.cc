@@ -59,7 +59,7 @@ struct Http2Session::Callbacks {
     return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session, number));
   }
 
-  // What a handler does, which may be out of memory: then its stream is given up.
+  // Runs a handler's work; if that is out of memory, its stream is given up.
   template <typename Work>
   static int guarded(nghttp2_session* session, int32_t number, Work work) {
     try {

@@ -52,7 +52,7 @@ class Http2Output {
   size_t size_ = 0;
 };
 
-// What answers one stream.
+// Answers one stream.
 class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
@@ -107,12 +107,12 @@ class Http2Session {
   }
   void close_streams();  // the connection has ended
 
-  // Streams are told, and new ones refused after end(). announce_end() comes some time earlier, so that none under way is lost (6.8).
+  // Streams are told, and new ones refused, after end(). announce_end() comes earlier, so that none is lost (6.8).
   void announce_end();
   void end();
   void ping();
 
-  // Of a stream that has not ended.
+  // For a stream that has not ended.
   // The answer's head; `ends`: nothing follows.
   void respond(int32_t stream, std::span<const Field> fields, bool ends);
   void send(int32_t stream, std::vector<SentPart> parts);

@@ -23,7 +23,7 @@ const std::string kGreeting = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(kSettin
 // :method POST, :scheme http, :path / and :authority x, by their numbers in HPACK's table.
 const std::string kFields = "\x83\x86\x84\x01\x01x";
 
-// Whether the connection is over before so many of the frames were taken.
+// True if the connection is over before `most` of the frames were taken.
 bool ends_within(StreamsForTest& streams, const std::string& frames, int most) {
   for (int i = 0; i < most; ++i)
     if (!streams.receive(frames)) return true;

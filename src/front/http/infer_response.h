@@ -11,7 +11,7 @@
 
 namespace ridge::front::http {
 
-// Whether that output is requested in binary form.
+// True if that output is requested in binary form.
 bool is_binary(const AnswerFormat& format, size_t output);
 
 // "model_name": …, "model_version": …, and "id": … if there is one: members that each answer begins with.

@@ -15,7 +15,7 @@ namespace {
 // An id names a slot and the generation of its tenant: a late answer must not reach the next tenant.
 uint64_t make_id(size_t slot, uint32_t generation) { return uint64_t{generation} << 32 | slot; }
 
-// Interval between checks of deadlines and of clients that wait: a quarter of the shortest deadline, at least four times a second.
+// Interval between checks of deadlines and waiting clients: a quarter of the shortest deadline, at most 0.25 s.
 std::chrono::milliseconds tick_period(const ServerOptions& options) {
   std::chrono::milliseconds shortest =
       std::min({options.idle_timeout, options.head_timeout, options.stall_timeout, options.drain_timeout});
@@ -84,7 +84,7 @@ IoThread::~IoThread() {
   thread_.join();
 }
 
-// What lacks memory outside a connection is done by the next tick.
+// Work outside a connection that lacks memory is done by the next tick.
 void IoThread::run() {
   completions_->start(*this);
   for (bool over = false; !over;) try {

@@ -29,7 +29,7 @@
 
 namespace ridge::front::http {
 
-// What the log says once of a server, whatever clients do.
+// Warnings that the log shows once per server, whatever clients do.
 struct Warnings {
   std::string server;  // "http 0.0.0.0:8000"
   std::atomic<bool> plain_to_tls = false, tls_to_plain = false, handshake = false;

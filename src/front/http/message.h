@@ -124,7 +124,7 @@ class Handler : public Port {
   std::shared_ptr<Connection> connect(IoThread& thread, Stream stream, uint64_t id) final;
   std::string_view protocols() const final { return "\x08http/1.1"; }
   std::string no_room() const final;
-  // Of the body of a request with this head; the body itself is not there yet.
+  // Limit of the body of a request with this head; the body itself is not there yet.
   virtual SizeLimit body_limit(const Request& head) = 0;
   // The answer to a request with this head whose client may not make it; absent: it may.
   virtual std::optional<Response> refusal(const Request&) { return std::nullopt; }
@@ -137,9 +137,9 @@ class Handler : public Port {
 
 // {"error": message} with that status.
 Response error_response(int status, std::string_view message);
-// With the protocol's status for the error.
+// Has the protocol's status for the error.
 Response error_response(const Error& error);
-// Of a request to run a model: kUnavailable with Retry-After.
+// Error of a request to run a model: kUnavailable comes with Retry-After.
 Response inference_error_response(const Error& error);
 // For an undecodable body: HTTP has status codes of its own for it.
 Response body_error_response(const Error& error);

@@ -28,7 +28,7 @@ void join(std::optional<std::string>& list, string_view value) {
     list.emplace(plain(value));
 }
 
-// Whether a page's origin, "http://localhost:8000", is another server than the one the request is for.
+// True if a page's origin, "http://localhost:8000", is another server than the one the request is for.
 bool is_foreign(std::string_view origin, std::string_view host) {
   const size_t scheme = origin.find("://");  // "null" has none
   return scheme == std::string_view::npos ||

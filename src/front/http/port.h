@@ -17,9 +17,9 @@ class Port {
  public:
   virtual ~Port() = default;
   virtual std::shared_ptr<Connection> connect(IoThread& thread, Stream stream, uint64_t id) = 0;
-  // What a client of TLS may choose, in the form of ALPN; of static storage.
+  // Protocols that a TLS client may choose, in the form of ALPN; of static storage.
   virtual std::string_view protocols() const = 0;
-  // The bytes that refuse a connection for which there is no room.
+  // Bytes that refuse a connection for lack of room.
   virtual std::string no_room() const = 0;
   // After the requests that a look at the sockets of that I/O thread has found, before it waits.
   virtual void end_round(size_t /*io_thread*/) {}

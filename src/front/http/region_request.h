@@ -9,7 +9,7 @@
 
 namespace ridge::front::http {
 
-// {"key", "offset"?, "byte_size"} of system shared memory, {"raw_handle": {"b64"}, "device_id", "byte_size"} of a GPU's.
+// {"key", "offset"?, "byte_size"} of system shared memory, {"raw_handle": {"b64"}, "device_id", "byte_size"} of a GPU.
 Result<serve::RegionRequest> read_region_request(serve::RegionKind kind, const std::string& name,
                                                  std::string_view body);
 

@@ -26,11 +26,11 @@ struct ServerOptions {
   ListenOptions listen{.address = "0.0.0.0", .port = 8000};
   std::shared_ptr<Descriptor> passed = {};  // by the service manager, in place of the above; taken; null: none
   int threads = 1;
-  int max_connections = 10'000;               // one more is answered 503 and closed
-  int max_connections_per_address = 0;        // of one client address, likewise; 0: as many as there may be at all
-  uint32_t header_limit = 64 * 1024;          // [bytes] request line and fields
-  std::shared_ptr<const Tls> tls = {};        // null: plain
-  std::shared_ptr<MemoryBudget> memory = {};  // of all bodies together; beyond it: 503; null: any amount
+  int max_connections = 10'000;                     // one more is answered 503 and closed
+  int max_connections_per_address = 0;              // per client address; 0: no limit
+  uint32_t header_limit = 64 * 1024;                // [bytes] request line and fields
+  std::shared_ptr<const Tls> tls = {};              // null: plain
+  std::shared_ptr<MemoryBudget> memory = {};        // of all bodies together; beyond it: 503; null: any amount
   std::chrono::milliseconds idle_timeout{600'000};  // between requests
   std::chrono::milliseconds head_timeout{30'000};   // from a request's first byte to the end of its head
   // For bodies and answers: this long, plus the time that the bytes moved so far take at the slowest accepted rate.
@@ -48,9 +48,9 @@ class Server {
 
   uint16_t port() const;            // 0: none, but a path
   const std::string& name() const;  // "0.0.0.0:8000", "unix:/run/ridge.sock"
-  // Whether every thread goes through its loop within that time.
+  // True if every thread goes through its loop within that time.
   bool responds(std::chrono::milliseconds patience);
-  // From now on every answer closes its connection, and those of HTTP/2 are told to end; new connections are still accepted.
+  // Makes every answer close its connection, and tells those of HTTP/2 to end; new connections are still accepted.
   void retire();
   // Stops accepting, closes idle connections at once, lets requests in progress finish, as long as their bytes move, and closes
   // their connections after the answer. Does not wait.

@@ -1,4 +1,4 @@
-// What a server refuses, and whom it ends: limits of connections, bodies, memory and time.
+// Tests what a server refuses, and which connections it ends: limits of connections, bodies, memory and time.
 #include <gtest/gtest.h>
 
 #include <memory>

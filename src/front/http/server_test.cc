@@ -176,7 +176,7 @@ TEST(HttpServer, NoticesAClientThatLeftBeforeItsAnswer) {
   clock.advance(milliseconds(200));
   while (!mirror->clients_have_left()) std::this_thread::yield();
   EXPECT_TRUE(mirror->held_client_has_left());
-  mirror->let_go();  // reaches nobody
+  mirror->let_go();  // has no receiver
   TestClient next(server->port());
   EXPECT_EQ(next.ask(get("/a"))->body, "/a|");
 }

@@ -72,7 +72,7 @@ Stream::Stream(Socket socket, ssl_ctx_st* tls, std::string_view protocols)
 
 bool Stream::handshaking() const { return session_ != nullptr && SSL_is_init_finished(session_.get()) == 0; }
 
-// What OpenSSL's answer means; would_block: it goes on when the socket is ready.
+// Translates OpenSSL's answer; would_block: it goes on when the socket is ready.
 Stream::ErrorCode Stream::error_of(int returned) {
   const int kind = SSL_get_error(session_.get(), returned);
   if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {

@@ -70,7 +70,7 @@ class Stream {
   void shutdown_send(ErrorCode& ec);
   void close();
 
-  // After a read has failed: whether the client speaks plain HTTP to TLS. Then the stream is plain, and what came is lost.
+  // After a failed read: true if the client speaks plain HTTP to TLS. The stream is plain then, its input lost.
   bool fall_back_to_plain();
   // Why the handshake failed; empty: it did not, or the client just left.
   const std::string& handshake_problem() const { return problem_; }
@@ -101,7 +101,7 @@ class Stream {
 // The client's address, which a client by a Unix socket has not: then it is 0.0.0.0.
 boost::asio::ip::address address_of(const Stream::Socket& socket);
 
-// What is written next, piece by piece; others own it.
+// Pieces to write next; others own them.
 struct Pieces {
   std::vector<boost::asio::const_buffer> pieces = {};
   size_t next = 0;
@@ -114,7 +114,7 @@ struct Pieces {
     if (size > 0) pieces.emplace_back(data, size);
   }
   bool all_sent() const { return next == pieces.size(); }
-  // As much as the stream takes [bytes].
+  // Writes until the stream takes no more [bytes].
   size_t write_to(Stream& stream, Stream::ErrorCode& ec);
 };
 

@@ -186,7 +186,7 @@ int64_t length_of(const dom::array& list) {
   return counted < 0xFFFFFF ? static_cast<int64_t>(counted) : std::distance(list.begin(), list.end());
 }
 
-// What lists in lists have as their shape if they are regular.
+// Shape of lists in lists, if they are regular.
 Shape shape_of(dom::element value) {
   Shape shape;
   while (value.is_array()) {
@@ -222,14 +222,14 @@ void append_value(std::string& text, T value) {
     append_json_integer(text, uint64_t{value});
 }
 
-// What stands between the values of a flat list.
+// Separators of a flat list's values.
 struct Commas {
   void before(std::string& text, size_t index) const {
     if (index > 0) text += ',';
   }
 };
 
-// What stands between the values of nested lists.
+// Separators of nested lists' values.
 class Brackets {
  public:
   explicit Brackets(std::span<const int64_t> shape) {

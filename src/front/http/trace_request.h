@@ -1,4 +1,4 @@
-// The body of POST …/trace/setting: a member per setting, a text or a list of texts; null is the server's own again. Pure.
+// Body of POST …/trace/setting: a member per setting, a text or a list; null is the server's own again. Pure.
 #pragma once
 
 #include <string_view>

@@ -176,7 +176,7 @@ serve::TextUsage OpenAiAnswer::usage() const {
   return sum;
 }
 
-// With what the access log and the trace say.
+// Adds the text of the access log and the trace.
 http::Response OpenAiAnswer::described(http::Response response) const {
   response.request_id = options_.form.id;
   response.model = options_.form.model;

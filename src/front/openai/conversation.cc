@@ -79,7 +79,7 @@ Status keep_tools(Conversation& conversation, const std::vector<std::string>& na
   return {};
 }
 
-// Of a named function only that one is shown; tools that may not be called are not.
+// Shows only the named function, if one is named; tools that may not be called are not shown.
 Status choose_tools(Conversation& conversation) {
   if (conversation.tools.is_null()) {
     if (conversation.choice == ToolChoice::kNone || conversation.choice == ToolChoice::kAuto) return {};
@@ -172,7 +172,7 @@ Status finish_conversation(Conversation conversation, OpenAiRequest& request, st
   if (request.continue_final && conversation.add_generation_prompt)
     return invalid("'continue_final_message' goes with 'add_generation_prompt': false");
   about.clear();
-  // As vLLM gives them to the template; chat_template_kwargs says it best.
+  // The template gets them as from vLLM; chat_template_kwargs comes last.
   Json& variables = request.variables;
   variables = Json::object();
   if (!conversation.documents.is_null()) variables["documents"] = std::move(conversation.documents);

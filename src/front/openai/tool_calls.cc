@@ -153,7 +153,7 @@ void ToolCallReader::give(Found& found, std::string_view text) {
   found.text += text;
 }
 
-// Whether a text without a mark may be the begin of a call.
+// True if a text without a mark may begin a call.
 bool ToolCallReader::may_be_bare(std::string_view text) const {
   if (!form_->bare || (begun_ && !had_call_) || !text.starts_with('{')) return false;
   text.remove_prefix(1);

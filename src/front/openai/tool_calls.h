@@ -1,6 +1,6 @@
-// What a model's answer is made of beside text: thoughts (<think>…</think>), and calls of tools in the form of its kind (text/answer_form.h).
+// Takes a model's answer apart: text, thoughts (<think>…</think>), and calls of tools in the form of its kind (text/answer_form.h).
 //
-// Text that cannot be a part of one is given on at once. What stands between marks and is no call stays text, marks included; white space around calls and
+// Text outside them is given on at once. A part between marks that is not a call stays text, marks included; white space around calls and
 // thoughts belongs to them. One thread.
 #pragma once
 
@@ -20,7 +20,7 @@ struct ToolCall {
   std::string arguments;  // JSON; of an answer that was cut, its begin
 };
 
-// What a model may write that must call one of these tools ({"function":{"name","parameters"}}), or several of them. kInvalid: a schema of parameters
+// Answers of a model that must call one of these tools ({"function":{"name","parameters"}}), or several of them. kInvalid: a schema of parameters
 // that is not supported, with the tool's name.
 Result<text::JsonGrammar> call_form(const Json& tools, bool several, const text::CallForm& form);
 
@@ -32,7 +32,7 @@ class ToolCallReader {
     std::vector<ToolCall> calls;
   };
   Found add(std::string_view text);
-  // Of the answer. A call whose end mark is missing counts; of one that was cut, what there is where its name is known. `forced`: all is calls, and none
+  // Ends the answer. A call whose end mark is missing counts; a call that was cut counts as far as it goes, if its name is known. `forced`: all is calls, and none
   // of it is text.
   Found end(bool cut, bool forced);
 

@@ -13,7 +13,7 @@ namespace {
 
 const text::CallForm& form(const char* chat_template) { return *text::answer_form_of(chat_template).calls; }
 
-// What is read of the text in pieces of that many bytes: all text, then the calls as [name arguments].
+// Reads the text in pieces of that many bytes: all text, then the calls as [name arguments].
 std::string read_in_pieces(const std::string& text, size_t size, const text::CallForm& of = form(""), bool cut = false,
                            bool forced = false) {
   ToolCallReader reader(of);

@@ -54,7 +54,7 @@ Result<std::vector<int32_t>> read_tokens(const dom::element& value, std::string_
 
 namespace {
 
-// What a value takes, by the mark before it: 16 of simdjson's tape and 4 for each of two marks. Kept for chat templates,
+// Memory of a value, by the mark before it: 16 of simdjson's tape and 4 for each of two marks. Kept for chat templates,
 // 20 kinds of lists of the least values took at most 267 with it, for schemas 140.
 constexpr uint64_t kTokenBytes = 24, kValueBytes = 256;
 constexpr std::array<std::string_view, 5> kOfTokens = {"prompt", "input", "tokens", "stop_token_ids", "logit_bias"};

@@ -30,7 +30,7 @@ class CublasLtGemm {
   CublasLtGemm& operator=(const CublasLtGemm&) = delete;
   ~CublasLtGemm();
 
-  // Queues d = a · b. The memories are on the stream's GPU, hold at least bytes(), and live until the stream has passed it.
+  // Queues d = a · b. The memories are on the stream's GPU, hold bytes(), and live until the stream has passed it.
   Status queue(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d) const;
   // Tries every candidate of the library's heuristic `repeats` times and keeps the fastest; returns its time [s] of one
   // product. Waits for the stream.

@@ -90,7 +90,7 @@ Status CudaMemory::write(std::span<const std::byte> content, size_t at) {
   const cuda::Library& library = context().library();
   RIDGE_TRY(
       cuda_status(library, "cuMemcpyHtoD_v2", library.cuMemcpyHtoD_v2(address_ + at, content.data(), content.size())));
-  // The call may return once the driver has its own copy of the content, and our streams do not wait for the default one.
+  // May return once the driver has its own copy of the content, and our streams do not wait for the default one.
   return cuda_status(library, "cuStreamSynchronize", library.cuStreamSynchronize(nullptr));
 }
 

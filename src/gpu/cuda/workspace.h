@@ -1,4 +1,4 @@
-// A workspace (gpu/device.h) on an NVIDIA GPU: streams as queues, kernels compiled by NVRTC, graphs as recordings, cuBLASLt.
+// A workspace (gpu/device.h) on an NVIDIA GPU: streams as queues, NVRTC's kernels, graphs, cuBLASLt.
 #pragma once
 
 #include <deque>

@@ -69,7 +69,7 @@ enum ValueType : int {
   kUnsignedLong = 2,
   kUnsignedLongLong = 3
 };  // nvmlValueType_t, 2 and 3 alike here
-// Draw of the GPU alone (scope 0), now [mW]; nvmlDeviceGetPowerUsage is a mean over a second on Ampere (except GA100) and newer ones.
+// Draw of the GPU alone (scope 0), now [mW]; nvmlDeviceGetPowerUsage is a mean over a second since Ampere, not GA100.
 constexpr unsigned kFieldPowerInstant = 186;
 // NVLink 5: number of retrainings of the link, with or without success.
 constexpr unsigned kFieldLinkRecoveries = 215;

@@ -36,7 +36,7 @@ struct Blocks {
 };
 constexpr Blocks kNarrow = {128, "matmul"}, kWide = {256, "matmul_wide"};
 
-// The rule of kernels/matmul_tensor.cu: wide blocks need 144 KiB of shared memory, which these compute capabilities have.
+// The rule of kernels/matmul_tensor.cu: wide blocks need 144 KiB of shared memory, as these capabilities have.
 bool holds_wide_blocks(int architecture) {
   return architecture == 0 || architecture == 80 || architecture == 87 || (architecture >= 90 && architecture < 120);
 }

@@ -83,7 +83,7 @@ double sum_of_thread(const Buffers& in, size_t thread) {
 }  // namespace
 
 std::vector<Case> memory_share_cases(const Target& target) {
-  // OpenCL's loops on a CPU read slower than they copy (pocl 3.1: copying reached 134 % of reading alone): no limit there.
+  // OpenCL's loops on a CPU read slower than they copy (pocl 3.1: copies reached 134 %): no limit there.
   if (target.family == Family::kKernels && target.cpu && !target.small) return {};
   Case work;
   size_t count = floats_beyond_caches(target);

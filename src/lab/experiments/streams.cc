@@ -32,7 +32,7 @@ Variant in_parts(size_t count, int steps, size_t parts, size_t queues) {
 std::vector<Case> streams_cases(const Target& target) {
   if (target.family == Family::kNative) return {};
   Case work;
-  // On a GPU about as long to compute as to copy one way: 6000 operations per float at 40 TFLOP/s are 4 bytes at 27 GB/s.
+  // A GPU computes about as long as it copies: 6000 operations per float at 40 TFLOP/s, 4 bytes at 27 GB/s.
   const int steps = target.small ? 4 : target.cpu ? 16 : 3000;
   size_t count = target.small ? kStreamParts * kStreamThreads : 16 << 20;
   work.title =

@@ -176,7 +176,7 @@ KernelVariant reading(const MemoryHandle& memory, const Cut& cut) {
   return variant;
 }
 
-// By a step that fills the first `bytes` of `to` and accesses each `accesses` times.
+// Measures a step that fills the first `bytes` of `to` and accesses each `accesses` times.
 KernelVariant filling(const MemoryHandle& memory, std::string conditions, const gpu::Step& step, int64_t bytes,
                       int accesses) {
   KernelVariant variant;

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kChains = 12, kStepsPerRound = 8;
 constexpr int64_t kMostSteps = (int64_t{1} << 24) - 256;  // floats count exactly up to here
 
-// The largest count of a type: all integers of its fraction bits plus the hidden one (IEEE 754-2019, table 3.5; BF16: 7 + 1).
+// The largest count of a type: its fraction bits and the hidden one (IEEE 754-2019, table 3.5; BF16: 7 + 1).
 double largest_count(Precision precision) {
   switch (precision) {
     case Precision::kFp64: return std::ldexp(1.0, 53);

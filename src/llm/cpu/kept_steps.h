@@ -11,7 +11,7 @@
 
 namespace ridge::llm::cpu {
 
-// Everything besides the machine that a line depends on. The values of weights do not count: config.json tells their number.
+// Everything besides the machine that a line depends on. Values of weights do not: config.json has their number.
 struct StepsOf {
   std::string config_digest;  // decoder_model.h
   std::string engine;

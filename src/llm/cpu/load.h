@@ -1,4 +1,4 @@
-// The load that a language model is tuned for, and what it gives: requests through the scheduler over an opened decoder. One thread.
+// The load for which a language model is tuned, and its result, by the scheduler over a decoder. One thread.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ Figures figures_of(std::span<const Served> served, const Goals& goals);
 // The maximised figure: requests within the goals or, without goals, output tokens, per second.
 double score_of(const Figures& figures);
 
-// The same load on the step line instead of a decoder: takes no time. Drafts are not predicted: their success depends on the texts.
+// The same load on the step line: takes no time. Drafts are not predicted: they depend on the texts.
 Result<Served> predict(generate::Settings settings, const Load& load);
 
 }  // namespace ridge::llm::cpu

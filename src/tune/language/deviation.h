@@ -46,7 +46,7 @@ Result<Reference> reference_of(engine::Decoder& decoder, const Windows& windows,
 Result<Deviation> deviation_of(engine::Decoder& decoder, const Windows& windows, const Reference& reference,
                                const std::function<bool()>& interrupted = {});
 
-// Accepted at most. The defaults are assumed: they lie between what 8-bit weights and what coarse 4-bit weights usually lose.
+// Accepted at most. The defaults are assumed: between usual losses of 8-bit and of coarse 4-bit weights.
 struct Bounds {
   double kl = 0.05;                // [nats] mean
   double perplexity_ratio = 1.05;  // of the form's to the reference's

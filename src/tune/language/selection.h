@@ -30,7 +30,7 @@ struct Selection {
   std::vector<Group> groups;  // the best prediction first
   std::vector<SkipCount> skipped;
 };
-// `priced`: of one decoder in the order of settings_for(). The best of each group is followed by itself without speculation.
+// `priced`: of one decoder in the order of settings_for(). Each group's best is followed by itself without drafts.
 Selection select(std::span<const Priced> priced);
 
 }  // namespace ridge::tune::language

@@ -1,4 +1,4 @@
-// CoLocatedTuner: searches the partitions of a machine among several models and confirms the best (search_and_confirm.h).
+// CoLocatedTuner: searches partitions of a machine among several models, confirms the best (search_and_confirm.h).
 #pragma once
 
 #include <span>

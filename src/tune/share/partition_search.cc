@@ -12,7 +12,7 @@ namespace {
 constexpr double kContendFrom = 0.6;  // share of the budget after which nothing new is tried
 constexpr size_t kMostContenders = 3;
 constexpr int kMostLongTrials = 3;  // of each contender at most, beyond the first
-// A partition expected to have this much less value than the best measured may still win: mutual slowdown differs by partition.
+// A partition expected to have this much less value than the best may still win: mutual slowdown differs.
 constexpr double kExpectationSlack = 1.15;
 // Solo figures are noisy; a limit derived from them is trusted beyond this.
 constexpr double kLimitSlack = 1.10;

@@ -41,7 +41,7 @@ class PartitionSearch {
   void report(const Partition& partition, const CoLocatedTrial& trial);
   void withdraw(const Partition& partition, const SkipReason& reason);
 
-  // The partition with the highest lower bound of its gain among those that meet all goals; if none does, the one closest to them.
+  // The partition with the highest lower bound of its gain among those that meet all goals; else the closest one.
   std::optional<PartitionStanding> best() const;
   const std::vector<PartitionStanding>& measured() const { return measured_; }
   const std::vector<CoLocatedModel>& members() const { return members_; }

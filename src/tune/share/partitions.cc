@@ -72,7 +72,7 @@ PartitionOption entry_of(std::span<const CoLocatedModel> members, const PointPer
   return entry;
 }
 
-// Every choice of one point per member, passed to `use`.
+// Passes every choice of one point per member to `use`.
 template <typename Use>
 void for_each_choice(const std::vector<std::vector<SoloPoint>>& points, PointPerModel& choice, Use& use) {
   if (choice.size() == points.size()) return use(choice);

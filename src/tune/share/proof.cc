@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kProvingRuns = 200;  // a 99th percentile of fewer runs depends on a single run
 constexpr double kFewestRuns = 10;
-// Share of the requested rows: random arrivals of 200 runs differ from their mean by 7 % (1/√200), most of it in both alike.
+// Share of the requested rows: random arrivals of 200 runs differ from their mean by 7 % (1/√200), in both alike.
 constexpr double kDone = 0.8;
 
 // Rates of the members with a load.

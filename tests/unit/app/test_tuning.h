@@ -24,7 +24,7 @@ class TuningTest : public testing::Test {
  protected:
   void SetUp() override {
     setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
-    setenv("RIDGE_PROC_ROOT", path("proc-root").c_str(), 1);  // what else runs here is no part of a test
+    setenv("RIDGE_PROC_ROOT", path("proc-root").c_str(), 1);  // other processes are not part of a test
     Result<machine::Machine> machine = machine::probe();
     ASSERT_TRUE(machine) << machine.error().message;
     const auto known = [](const machine::Machine& probed) {

@@ -26,7 +26,7 @@ class TestGguf {
   }
   TestGguf& numbers(const std::string& key, const std::vector<int32_t>& values) { return array(key, 5, values); }
   TestGguf& reals(const std::string& key, const std::vector<float>& values) { return array(key, 6, values); }
-  // Of any type of value, as its bytes.
+  // An entry of any type, as its bytes.
   TestGguf& entry(const std::string& key, uint32_t type, const std::string& bytes) {
     metadata_ += counted(key) + raw(type) + bytes;
     ++keys_;

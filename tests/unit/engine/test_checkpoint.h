@@ -61,7 +61,7 @@ class TestCheckpoint {
   const checkpoint::DecoderConfig& config() const { return config_; }
   void remove(const std::string& tensor) { tensors_.erase(tensor); }
 
-  // As stored in BF16 the weights are rounded; logits() is of the weights as they were last written.
+  // BF16 rounds the weights; logits() uses the weights as they were last written.
   void write(const std::string& folder, const std::string& dtype = "F32") {
     Json header = Json::object();
     std::string data;
@@ -97,7 +97,7 @@ class TestCheckpoint {
     return {tensor.shape, gguf_form(tensor.shape.size() == 2 ? type : "F32").store(tensor.values)};
   }
 
-  // As GGUF, with matrices of type F32, F16, BF16, Q8_0 or Q4_0; logits() is of the values that the file then has.
+  // Writes GGUF, with matrices of type F32, F16, BF16, Q8_0 or Q4_0; logits() uses the values that the file then has.
   void write_gguf(const std::string& path, std::string_view type) {
     const std::string kind = config_.kind == "mistral" ? "llama" : config_.kind, prefix = kind + ".";
     checkpoint::TestGguf file;

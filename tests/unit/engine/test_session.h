@@ -30,7 +30,7 @@ class SessionTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Of the model of those bytes, on one thread.
+  // Plans the model of those bytes, on one thread.
   plan::Plan plan_for(const std::string& bytes) const {
     plan::Plan plan;
     plan.engine = engine_;

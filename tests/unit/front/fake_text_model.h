@@ -121,7 +121,7 @@ class FakeTextModel final : public serve::TextModel {
   }
   serve::TextFigures figures() const override { return figures_; }
 
-  // One piece of each choice of every request, or its end. False: there is no request.
+  // Sends one piece of each choice of every request, or its end. False: no request is left.
   bool step() {
     std::vector<std::shared_ptr<Run>> runs;
     {

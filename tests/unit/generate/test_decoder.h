@@ -19,7 +19,7 @@ namespace ridge::generate {
 
 class HashDecoder {
  public:
-  // `window`: the last so many positions make the next token (a small one makes texts that repeat); 0: all.
+  // `window`: number of last positions that make the next token (a small one makes texts that repeat); 0: all.
   HashDecoder(int64_t blocks, int64_t block_tokens, int32_t vocabulary, int64_t window)
       : block_tokens_(block_tokens), vocabulary_(vocabulary), window_(window), values_(blocks * block_tokens, kUnset) {}
 
@@ -42,7 +42,7 @@ class HashDecoder {
  private:
   static constexpr uint64_t kUnset = 0xDEAD;
 
-  // What a step writes is no other sequence's.
+  // Checks that a step writes to no other sequence's blocks.
   void check_blocks(std::span<const engine::StepSequence> sequences) const {
     std::map<int32_t, int> uses;
     for (const auto& sequence : sequences) {
@@ -68,7 +68,7 @@ class HashDecoder {
       EXPECT_NE(slot(at), kUnset) << "position " << at << " was never written";
       state = split_mix(state ^ (slot(at) + static_cast<uint64_t>(position - at)));
     }
-    // What is kept tells of all positions before it, as keys and values of a deep layer do.
+    // Kept values tell of all positions before them, as keys and values of a deep layer do.
     if (window_ == 0) own ^= state;
     slot(position) = own;
     return split_mix(state + 1);
@@ -179,7 +179,7 @@ inline std::vector<int32_t> test_prompt(uint64_t seed, int64_t tokens, int32_t v
   return prompt;
 }
 
-// As stop tokens: an answer of one token.
+// As stop tokens they make answers of one token.
 inline std::vector<int32_t> all_tokens(int32_t vocabulary) {
   std::vector<int32_t> tokens(static_cast<size_t>(vocabulary));
   std::iota(tokens.begin(), tokens.end(), 0);

@@ -52,7 +52,7 @@ inline void expect_kernels_take_no_memory_of_the_host(Workspace& workspace) {
   }
 }
 
-// From the middle of a buffer, as bytes.
+// Reads and writes the middle of a buffer, as bytes.
 inline void expect_parts_are_read_and_written(Workspace& workspace) {
   for (MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kUnified}) {
     auto buffer = workspace.add(std::vector<float>(16), kind);

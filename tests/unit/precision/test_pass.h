@@ -35,7 +35,7 @@ class PassFiles {
   const onnx::GraphProto& result();
   const onnx::ModelProto& result_model();
 
-  // Of the result. Fails the test where there is none.
+  // The result's producer of a tensor. Fails the test without one.
   const onnx::NodeProto& producer(const std::string& tensor);
   const onnx::TensorProto& constant(const std::string& tensor);
   // The input of the operator, traced back through a DequantizeLinear, e.g. quantised_behind("c", 0) of a Conv named c.

@@ -57,7 +57,7 @@ inline bool has_text(const std::string& text, const std::string& part) { return 
 
 class EnsembleTest : public testing::Test {
  protected:
-  // Of a model x → y, or as `signature` has it.
+  // Adds a model x → y, or one with that `signature`.
   void add(const std::string& name, TestSession::Run run, const std::string& config = "max_batch_size: 4 ",
            const engine::Signature& signature = pair_signature()) {
     models_[name] = {signature, std::move(run)};

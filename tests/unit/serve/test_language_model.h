@@ -48,7 +48,7 @@ inline std::vector<int32_t> test_tokens(const std::string& text) {
   return tokens;
 }
 
-// What the fake decoder answers at temperature 0: most so many tokens, up to one that ends it.
+// The fake decoder's answer at temperature 0: at most `most` tokens, up to one that ends it.
 inline std::string expected_text(const std::string& prompt, int64_t most, int64_t vocabulary = kTestVocabulary) {
   std::vector<int32_t> tokens = test_tokens(prompt);
   std::string text;
@@ -60,7 +60,7 @@ inline std::string expected_text(const std::string& prompt, int64_t most, int64_
   return text;
 }
 
-// A prompt whose answer does not end by itself within so many tokens.
+// A prompt whose answer does not end by itself within `tokens` tokens.
 inline std::string endless_prompt(const std::string& begin, int64_t tokens) {
   for (int i = 0;; ++i) {
     std::string prompt = begin + std::to_string(i);

@@ -158,7 +158,7 @@ Result<CacheShape> cache_shape_of(const StepInputs& inputs) {
   return shape;
 }
 
-// Rotary angles of all positions so far. FP32 values of angles in double: what a graph in 16 bits would get wrong at long contexts.
+// Rotary angles of all positions so far. FP32 values of angles in double, which 16 bits would get wrong.
 class RotaryTable {
  public:
   RotaryTable(const checkpoint::Rope& rope, int64_t head_dim)

@@ -236,7 +236,7 @@ Value Builder::rotate(const Value& x) {
   return made<ov::op::v1::Add>(made<ov::op::v1::Multiply>(x, cos_), made<ov::op::v1::Multiply>(turned, sin_));
 }
 
-// Turns a projection's [batch, token, head · head_dim] into [batch, head, token, head_dim]. `name` is "…q" for "…q_norm".
+// Turns a projection's [batch, token, head · head_dim] into [batch, head, token, head_dim]. `name`: "…q", "…q_norm".
 Result<Value> Builder::heads(const Value& flat, const std::string& name, int64_t count, bool rotated) {
   Value split = reshaped(flat, {0, 0, count, config_.head_dim});
   if (!rotated) return swapped(split);
@@ -259,7 +259,7 @@ Value Builder::cached(const Value& now, const std::string& name) {
   return all;
 }
 
-// Each head of keys or values for the heads that share it.
+// Repeats each head of keys or values for the heads that share it.
 Value Builder::repeated(const Value& x) {
   const int64_t times = config_.heads / config_.kv_heads;
   if (times == 1) return x;
@@ -422,7 +422,7 @@ Status check_inputs(const ov::Model& model) {
                      "beam_idx i32");
 }
 
-// Logits of the sampled rows only: from the last matrix multiplication on. What may follow it works on each value by itself.
+// Logits of the sampled rows only, from the last matrix multiplication on. Later nodes work on single values.
 Status sample_rows(ov::Model& model, int64_t vocabulary) {
   if (model.get_results().size() != 1)
     return unsupported("the graph has " + std::to_string(model.get_results().size()) + " outputs, not logits alone");

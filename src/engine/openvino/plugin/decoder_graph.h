@@ -31,7 +31,7 @@ struct DecoderGraph {
 Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
                                    std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
                                    int threads);
-// Reads a folder with a graph (checkpoint/graph_folder.h). kUnsupported: not optimum-intel's form of a decoder with a cache. Throws the same.
+// Reads a folder with a graph (checkpoint/graph_folder.h). kUnsupported: not optimum-intel's form. Throws the same.
 Result<DecoderGraph> read_decoder(const checkpoint::DecoderConfig& config, const std::string& folder);
 
 }  // namespace ridge::engine::openvino::plugin

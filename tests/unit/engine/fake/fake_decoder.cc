@@ -17,7 +17,7 @@
 namespace ridge::engine::fake {
 namespace {
 
-// What a form of weights or cache changes.
+// Effects of a form of weights or cache.
 struct ScriptedForm {
   double time = 1;       // factor of a step's
   double deviation = 0;  // most that a logit differs by
@@ -75,7 +75,7 @@ Result<DecoderScript> read_decoder_script(const std::string& path) {
 
 uint64_t mixed(uint64_t a, uint64_t b) { return split_mix(a + kGoldenGamma * (b + 1)); }
 
-// What a token's slot holds: like its keys and values it depends on the token, its position and all that was seen before.
+// Content of a token's slot: like its keys and values it depends on the token, its position and all that was seen before.
 uint64_t slot_value(uint64_t before, int32_t token, int64_t position) {
   return mixed(mixed(before, static_cast<uint64_t>(token)), static_cast<uint64_t>(position));
 }
@@ -84,7 +84,7 @@ int32_t next_after(uint64_t seen, int64_t vocabulary) {
   return static_cast<int32_t>(split_mix(seen) % static_cast<uint64_t>(vocabulary));
 }
 
-// Of the forms of a plan together.
+// Combines the forms of a plan.
 ScriptedForm form_of(const DecoderScript& script, const DecoderPlan& plan) {
   const auto named = [](const std::map<std::string, ScriptedForm>& forms, std::string_view name) {
     const auto found = forms.find(std::string(name));

@@ -17,7 +17,7 @@ inline constexpr const char* kDecoderScript = "decoder.fake.json";  // in a fold
 
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& clock);
 
-// What a right cache gives after `tokens`: one row of logits, and where it peaks. For tests.
+// A right cache's answer to `tokens`: one row of logits, and its peak. For tests.
 std::vector<float> expected_logits(std::span<const int32_t> tokens, int64_t vocabulary);
 int32_t expected_next(std::span<const int32_t> tokens, int64_t vocabulary);
 

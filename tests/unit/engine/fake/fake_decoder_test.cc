@@ -27,7 +27,7 @@ std::unique_ptr<Decoder> unscripted(int64_t blocks = 8) {
   return std::move(*decoder);
 }
 
-// Of the only row.
+// Peak of the only row.
 int32_t peak(const Result<Logits>& logits) {
   EXPECT_TRUE(logits.ok()) << logits.error().message;
   EXPECT_EQ(logits->rows, 1);
@@ -59,7 +59,7 @@ TEST(FakeDecoder, NoticesAWrongBlockAWrongPositionAndABlockOfAnotherSequence) {
   EXPECT_NE(step_of(*decoder, 31, all.last(1), blocks), right);
   step_of(*decoder, 0, all.first(32), blocks);
   EXPECT_EQ(step_of(*decoder, 32, all.last(1), blocks), right);
-  // The same tokens after others: a prefix that is no prefix.
+  // The same tokens after others are not a prefix.
   const std::vector<int32_t> other(16, 9);
   step_of(*decoder, 0, other, shared);
   std::vector<int32_t> text(other);

@@ -43,7 +43,7 @@ class TestClient {
   TestClient& operator=(const TestClient&) = delete;
 
   bool connected() const { return connected_; }
-  // As it stands in a socket's address.
+  // The port in a socket's address.
   in_port_t own_port() const {
     sockaddr_in own{};
     socklen_t size = sizeof own;
@@ -102,7 +102,7 @@ class TestClient {
       body += *chunk;
     }
   }
-  // What comes until the connection ends.
+  // Input until the connection ends.
   std::string read_to_end() {
     while (receive()) {
     }
