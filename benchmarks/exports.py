@@ -35,7 +35,8 @@ class Made:
     """One module with inputs: names, tensors, and per input the names of its open dimensions."""
 
     def __init__(self, module, inputs, opened, outputs=("output",), call=None):
-        self.module, self.inputs, self.opened, self.outputs, self.call = module.eval(), inputs, opened, list(outputs), call
+        self.module, self.inputs, self.opened = module.eval(), inputs, opened
+        self.outputs, self.call = list(outputs), call
 
 
 def wrapped(module, pick, names):

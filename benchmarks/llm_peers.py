@@ -426,7 +426,8 @@ PARTIES = {"llama.cpp rates": rates_of_llama_cpp, "llama.cpp mix": mix_of_llama_
 
 def in_a_process(options, party, *what):
     """Measures a party in a process of its own, so that nothing of another stays."""
-    python = str(pathlib.Path(options.peers).resolve() / "vllm" / "bin" / "python") if party.startswith("vllm") else sys.executable
+    peer = str(pathlib.Path(options.peers).resolve() / "vllm" / "bin" / "python")
+    python = peer if party.startswith("vllm") else sys.executable
     command = [python, __file__, "--peers", options.peers, "--party", json.dumps([party, *what])]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

@@ -25,7 +25,8 @@ import time
 
 import numpy as np
 import onnxruntime
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quant_pre_process, quantize_dynamic, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType
+from onnxruntime.quantization import quant_pre_process, quantize_dynamic, quantize_static
 
 RIDGE = os.environ.get("RIDGE", "build/release/ridge")
 PASS = os.environ.get("PRECISION_PASS", "build/release/benchmarks/precision_pass")

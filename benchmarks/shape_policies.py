@@ -45,7 +45,8 @@ def body(tokens):
     """Binary tensors: (headers, bytes) of one text of that many tokens, 1000 the whole of it."""
     names = ("input_ids", "attention_mask", "token_type_ids")
     tensors = ", ".join(f'{{"name":"{name}","shape":[1,{tokens}],"datatype":"INT64","parameters":{{"binary_data_size":{8 * tokens}}}}}' for name in names)
-    header = f'{{"inputs":[{tensors}],"outputs":[{{"name":"pooler_output","parameters":{{"binary_data":true}}}}]}}'.encode()
+    outputs = '[{"name":"pooler_output","parameters":{"binary_data":true}}]'
+    header = f'{{"inputs":[{tensors}],"outputs":{outputs}}}'.encode()
     data = b"".join(numpy.full(tokens, value, numpy.int64).tobytes() for value in (1000, 1, 0))
     return {"Inference-Header-Content-Length": str(len(header))}, header + data
 

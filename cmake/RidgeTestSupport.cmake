@@ -1,7 +1,7 @@
 # Fakes of the libraries that a test machine lacks, in <build>/test-support: tests/support/*.cc.
-#   libnvidia-ml.so.1      NVIDIA's management library, plays scripted GPUs; libnvidia-ml-old.so.1 lacks the newer functions
-#   libcuda.so.1           NVIDIA's driver, plays scripted GPUs and does their work on the CPU; -old is of CUDA 10, -ancient
-#                          too old to be used
+#   libnvidia-ml.so.1      NVIDIA's management library, plays scripted GPUs; libnvidia-ml-old.so.1 lacks newer functions
+#   libcuda.so.1           NVIDIA's driver, plays scripted GPUs and does their work on the CPU; -old is of CUDA 10,
+#                          -ancient too old to be used
 #   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix multiplications
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
@@ -71,8 +71,8 @@ foreach(test gpu_test limits_test doctor_test lab_test power_test telemetry_test
   endif()
 endforeach()
 
-#   libridge-provider.so.1 needs libridge-needing.so.1, which needs libridge-needed.so.1; libridge-builtins.so.1 is by itself. They lie in a
-#   folder each and name none, as packages of python do.
+#   libridge-provider.so.1 needs libridge-needing.so.1, which needs libridge-needed.so.1; libridge-builtins.so.1 is by
+#   itself. They lie in a folder each and name none, as packages of python do.
 function(ridge_stub name)
   set(source "${PROJECT_BINARY_DIR}/test-support/${name}.cc")
   file(CONFIGURE OUTPUT "${source}" CONTENT "extern \"C\" int in_${name}();\nextern \"C\" int in_${name}() { return 1; }\n")
@@ -83,7 +83,8 @@ function(ridge_stub name)
   target_link_libraries(stub_${name} PRIVATE ${ARGN})
 endfunction()
 
-#   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's GPUs
+#   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; the real one computes, on
+#                             libcuda.so.1's GPUs
 if(TARGET engine_test)
   target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
   ridge_stub(builtins)
