@@ -153,8 +153,8 @@ def main():
                 body.write_bytes(grpc_message(model, *SHAPES[model]))
                 arms[("h2load", *group)] = lambda body=body, n=n: h2load(body, n, int(options.seconds))
             if options.perf_analyzer:
-                arms[("perf_analyzer", *group)] = lambda group=group: perf_analyzer(options.perf_analyzer, *group,
-                                                                                    options.seconds)
+                arms[("perf_analyzer",
+                      *group)] = lambda group=group: perf_analyzer(options.perf_analyzer, *group, options.seconds)
         results = {arm: [] for arm in arms}
         with process([ridge, "serve", str(folder / "repo"), "--http-port", str(PORT), "--grpc-port", str(GRPC_PORT),
                       "--metrics-port", str(PORT + 1)],

@@ -3,7 +3,7 @@
 #   protocol  tests/protocol/test_*.py         stock clients against a real server
 #   process   tests/process/test_*.py          start, kill, reload
 #   paths     tests/paths/*.sh                 what three kinds of users do, command by command as docs/guides has it
-#   package   tests/package/test_*.py          installation, completions, Python module, packages (./dev package --check)
+#   package   tests/package/test_*.py          installation, completions, Python module, packages (by ./dev package)
 #   models    tests/models/test_*.py           reference models, independent counters
 #   fuzz      src/**/*_fuzz.cc                 a short run of each fuzz target that ./dev test has built
 # A file that says "ctest: serial" in its first lines measures time and runs alone; "ctest: timeout N" sets its limit

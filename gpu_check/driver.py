@@ -49,7 +49,8 @@ class Driver:
         return value.value
 
     def facts(self):
-        name, uuid, memory, address = ctypes.create_string_buffer(256), ctypes.create_string_buffer(16), ctypes.c_size_t(), ctypes.create_string_buffer(32)
+        name, uuid, address = (ctypes.create_string_buffer(size) for size in (256, 16, 32))
+        memory = ctypes.c_size_t()
         self.call("cuDeviceGetPCIBusId", address, 32, self.device)
         self.call("cuDeviceGetName", name, 256, self.device)
         self.call("cuDeviceGetUuid", uuid, self.device)

@@ -173,7 +173,8 @@ def parsed(arguments):
     if not os.access(pathlib.Path(options.output).absolute().parent, os.W_OK):
         parser.error(f"--output {options.output}: its folder cannot be written")
     try:
-        options.earlier = judge.figures_of(json.loads(pathlib.Path(options.earlier).read_text())) if options.earlier else {}
+        earlier = json.loads(pathlib.Path(options.earlier).read_text()) if options.earlier else None
+        options.earlier = judge.figures_of(earlier) if earlier is not None else {}
     except (OSError, ValueError, KeyError) as error:
         parser.error(f"--earlier {options.earlier}: {error}")
     return options

@@ -40,8 +40,8 @@ def byte_level(pattern=None, normalizer=None, pre_tokenizer=None, **model):
         tokenizer.pre_tokenizer = pre_tokenizer
     elif pattern:
         split = pre_tokenizers.Split(Regex(pattern), "isolated")
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False,
-                                                                                           use_regex=False)])
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     else:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=model.get("ignore_merges", False))
     tokenizer.decoder = decoders.ByteLevel()
@@ -147,20 +147,26 @@ def falcon():
 
 
 def bare_words():
-    return byte_level(normalizer=normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(),
-                                                       normalizers.Lowercase(),
-                                                       normalizers.Strip(left=True, right=False)]),
-                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(),
-                                                             pre_tokenizers.CharDelimiterSplit("-"),
-                                                             pre_tokenizers.ByteLevel(add_prefix_space=True,
-                                                                                      use_regex=False)]))
+    return byte_level(
+        normalizer=normalizers.Sequence([
+            normalizers.NFD(),
+            normalizers.StripAccents(),
+            normalizers.Lowercase(),
+            normalizers.Strip(left=True, right=False)
+        ]), pre_tokenizer=pre_tokenizers.Sequence([
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.CharDelimiterSplit("-"),
+            pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)
+        ]))
 
 
 def words_and_signs():
-    return byte_level(normalizer=normalizers.Strip(),
-                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation(),
-                                                             pre_tokenizers.ByteLevel(add_prefix_space=False,
-                                                                                      use_regex=False)]))
+    return byte_level(
+        normalizer=normalizers.Strip(), pre_tokenizer=pre_tokenizers.Sequence([
+            pre_tokenizers.Whitespace(),
+            pre_tokenizers.Punctuation(),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        ]))
 
 
 def word_piece(normalizer, decoder, **model):
@@ -236,9 +242,8 @@ def random_text(random_numbers, kinds, words):
 
 
 OFF = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
-CLEANS, STRIPS = normalizers.BertNormalizer(**OFF
-                                            | {"clean_text": True}), normalizers.BertNormalizer(**OFF
-                                                                                                | {"strip_accents": True})
+CLEANS = normalizers.BertNormalizer(**OFF | {"clean_text": True})
+STRIPS = normalizers.BertNormalizer(**OFF | {"strip_accents": True})
 MARKS, PARTS = normalizers.StripAccents(), pre_tokenizers.BertPreTokenizer()
 KINDS = characters()
 MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits, falcon, bare_words, words_and_signs,
@@ -284,5 +289,3 @@ def test_every_character_by_itself(tmp_path):
     found = ask([{"encode": text, "special": False} for text in texts], tmp_path / "tokenizer.json")
     for text, expected, ours in zip(texts, tokenizer.encode_batch(texts), found):
         assert ours.get("tokens") == expected.ids, (text, ours)
-
-

@@ -46,8 +46,8 @@ def test_the_program_finds_its_plugin(prefix, ridge):
 
 @pytest.mark.parametrize("root", ["built", "installed"])
 def test_no_run_path_leads_to_where_the_program_is_started(prefix, root):
-    files = [BUILD / "ridge", *BUILD.glob("libridge_*.so.*")] if root == "built" else [prefix / "bin/ridge",
-                                                                                       *prefix.glob("lib/ridge/*")]
+    files = [BUILD / "ridge", *BUILD.glob("libridge_*.so.*")
+             ] if root == "built" else [prefix / "bin/ridge", *prefix.glob("lib/ridge/*")]
     for file in files:
         check_run_path(file)
 

@@ -168,11 +168,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        self.reply(*{"/v2": (200, {"name": "other", "version": "1"}),
-                     "/v2/models/m": (200, {"name": "m", "versions": [], "inputs": [
-                         {"name": "x", "datatype": "FP32", "shape": self.server.shape}],
-                         "outputs": [{"name": "y", "datatype": "FP32", "shape": [-1]}]})}.get(self.path,
-                                                                                              (404, {"error": "none"})))
+        self.reply(
+            *{
+                "/v2": (200, {"name": "other", "version": "1"}), "/v2/models/m": (200, {
+                    "name":
+                    "m", "versions": [], "inputs": [{"name": "x", "datatype": "FP32", "shape": self.server.shape}],
+                    "outputs": [{"name": "y", "datatype": "FP32", "shape": [-1]}]
+                })
+            }.get(self.path, (404, {"error": "none"})))
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

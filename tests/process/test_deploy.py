@@ -103,8 +103,8 @@ def test_the_pod_fits_the_restricted_profile(pod):
         context = container["securityContext"]
         assert (context["allowPrivilegeEscalation"] is False and context["runAsNonRoot"] is True
                 and context["runAsUser"] != 0)
-        assert context["capabilities"] == {"drop": ["ALL"]} and context["seccompProfile"]["type"] in ("RuntimeDefault",
-                                                                                                      "Localhost")
+        assert context["capabilities"] == {"drop": ["ALL"]
+                                           } and context["seccompProfile"]["type"] in ("RuntimeDefault", "Localhost")
         assert not any("hostPort" in port for port in container["ports"])
 
 

@@ -87,9 +87,8 @@ def picture(red, green, blue):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT",
-                                                                 zlib.compress(bytes([0, red, green,
-                                                                                      blue]))) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(
+        [0, red, green, blue]))) + chunk(b"IEND", b"")
 
 
 def test_models_their_state_and_live_figures(server):

@@ -55,8 +55,8 @@ def test_every_layer_with_a_place_is_a_dot(written):
         drawn = page.evaluate("""() => Chart.getChart('roofline-chart').data.datasets.filter(set => set.type === 'scatter')
                                        .flatMap(set => set.data.map(dot => [dot.x, dot.y, dot.layer.name]))""")
         assert len(placed) >= 2
-        assert sorted((layer["intensity"], layer["name"]) for layer in placed) == sorted((x, name) for x, _,
-                                                                                         name in drawn)
+        assert sorted((layer["intensity"], layer["name"]) for layer in placed) == sorted(
+            (x, name) for x, _, name in drawn)
         live = page.evaluate("Chart.getChart('memory-chart').data.datasets[0].data.map(point => point.y)")
         assert max(live) == plan["peak_activation_bytes"]
         rates, bounds = page.evaluate("Chart.getChart('curve-chart').data.datasets.slice(0, 2).map(set => set.data.length)")
@@ -85,8 +85,8 @@ def test_a_name_stays_text(written):
 def test_a_measured_run_stands_beside_the_bound(written, tmp_path):
     path, plan = written
     latency = {name: 0.5 for name in ("mean", "p50", "p90", "p95", "p99", "min", "max")}
-    (tmp_path / "measured.html").write_text(browser.with_data(path, {**plan, "measured": {"engine": "engine", "runs": 7,
-                                                                                          "latency_ms": latency}}))
+    (tmp_path / "measured.html").write_text(
+        browser.with_data(path, {**plan, "measured": {"engine": "engine", "runs": 7, "latency_ms": latency}}))
     with browser.page(390) as (page, complaints):
         browser.show(page, tmp_path / "measured.html")
         assert page.locator('.figures [data-member="measured.latency_ms.p50"]').text_content() == "500 µs"

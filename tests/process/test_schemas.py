@@ -14,7 +14,7 @@ from schemas import SCHEMAS, SOURCE, errors_of
 
 RIDGE = os.environ["RIDGE"]
 FAKE_GPUS = {"RIDGE_NVML": os.environ["RIDGE_TEST_SUPPORT"] + "/libnvidia-ml.so.1",
-             "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/at-limit.txt", 
+             "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/at-limit.txt",
              "RIDGE_FAKE_NVML_STATE": "state"}
 NO_GPUS = {"RIDGE_NVML": "none", "RIDGE_CUDA": "none"}
 TUNE = ["--engine", "fake", "--engine-option", "latency_ms=4", "--engine-option", "latency_ms_per_row=0.2",
@@ -75,10 +75,11 @@ def documents(tmp_path_factory):
               "max_position_embeddings": 512}
     (folder / "decoder").mkdir()
     (folder / "decoder" / "config.json").write_text(json.dumps(config))
-    (folder / "decoder" / "decoder.fake.json").write_text(json.dumps({"step_ms": 1, "step_ms_per_token": 0.1,
-                                                                      "weight_bytes": 1000000,
-                                                                        "weights": {"int8": {"time": 0.5},
-                                                                                    "int4": {"deviation": 9}}}))
+    (folder / "decoder" / "decoder.fake.json").write_text(
+        json.dumps({
+            "step_ms": 1, "step_ms_per_token": 0.1, "weight_bytes": 1000000, "weights":
+            {"int8": {"time": 0.5}, "int4": {"deviation": 9}}
+        }))
     (folder / "decoder" / "tokenizer.json").write_text(json.dumps(language_models.tokenizer()))
     (folder / "text.txt").write_text("What is read, word by word, is what forms of weights are compared on. " * 20)
 

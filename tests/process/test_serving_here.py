@@ -98,9 +98,8 @@ def test_measured_limits_take_the_place_of_the_datasheet(machine):
     assert kernel(here, "decode_step", "feed-forward")["law"] == "this GPU's" and "usd_per_million" in here["serving"]
     # A healthy memory: no change, but the bound is what was measured.
     before, after = (kernel(plan, "decode_step", "attention, decode") for plan in (listed, here))
-    assert after["ms"] == pytest.approx(before["ms"],
-                                        rel=0.02) and after["bound_ms"] == pytest.approx(before["bound_ms"] / 0.93,
-                                                                                         rel=0.02)
+    assert after["ms"] == pytest.approx(before["ms"], rel=0.02) and after["bound_ms"] == pytest.approx(
+        before["bound_ms"] / 0.93, rel=0.02)
     # Its matrix multiplication is slower than an H100's: so are the large ones of a prompt.
     assert kernel(here, "prompt_step", "feed-forward")["ms"] > 1.2 * kernel(listed, "prompt_step", "feed-forward")["ms"]
 
@@ -118,8 +117,9 @@ def test_a_gpu_that_the_catalogue_does_not_know_needs_the_measurement(machine):
     assert done.returncode == 2 and "ridge bench device -d cuda:0" in done.stderr
     machine.store(100, 500e12, 2e12)
     plan = machine.plan("cuda:0")
-    assert plan["serving"]["gpu"] == "NVIDIA H100 80GB HBM3 (cuda:0)" and origins(plan) == {"bf16": "measured",
-                                                                                            "DRAM": "measured"}
+    assert plan["serving"]["gpu"] == "NVIDIA H100 80GB HBM3 (cuda:0)" and origins(plan) == {
+        "bf16": "measured", "DRAM": "measured"
+    }
     assert {row["law"] for row in plan["serving"]["decode_step"]} == {"other GPUs'", "assumed"}
     assert plan["serving"]["usd_per_million"] is None
     machine.store(100, None, 2e12)

@@ -142,4 +142,5 @@ def test_killed_or_interrupted_it_keeps_what_it_had(pair, tmp_path):
     interrupted.send_signal(signal.SIGINT)
     result = answer(interrupted)
     assert result["interrupted"] is True and len(result["splits"]) >= 1
-    assert (tmp_path / "repo" / "double" / "tuning.json").exists() and (tmp_path / "repo" / "triple" / "config.pbtxt").exists()
+    assert (tmp_path / "repo" / "double" / "tuning.json").exists()
+    assert (tmp_path / "repo" / "triple" / "config.pbtxt").exists()

@@ -138,8 +138,8 @@ def steps_input(count):
     return [{"name": "n", "shape": [1], "datatype": "INT64", "data": [count]}]
 
 
-def test_a_client_that_closes_its_socket_during_a_run_has_left_and_one_that_ends_its_sending_has_not(repository,
-                                                                                                     tmp_path):
+def test_a_client_that_closes_its_socket_during_a_run_has_left_and_one_that_ends_its_sending_has_not(
+        repository, tmp_path):
     file = tmp_path / "access"
     short = message("POST", "/v2/models/steps/infer", json.dumps({"inputs": steps_input(50)}))
     with Server(repository, "--access-log", file) as server:

@@ -126,9 +126,8 @@ def test_each_answer_keeps_its_own_encoding_and_outputs(serve):
     first, second = together(server, [request([{"name": "OUTPUT0"}]),
                                       request([{"name": "OUTPUT1", "parameters": {"binary_data": True}}])])
     assert [o["name"] for o in first.json()["outputs"]] == ["OUTPUT0"]
-    assert second.headers["content-type"] == "application/octet-stream" and second.body.endswith((-1).to_bytes(4,
-                                                                                                               "little",
-                                                                                                               signed=True) * 16)
+    assert second.headers["content-type"] == "application/octet-stream"
+    assert second.body.endswith((-1).to_bytes(4, "little", signed=True) * 16)
     assert batch_sizes(server) == {2: 1}
 
 

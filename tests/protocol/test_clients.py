@@ -85,8 +85,8 @@ def test_asynchronous_requests(server):
 
 
 def test_load_and_unload_by_the_client(repository):
-    with Server(repository,
-                "--model-control-mode=explicit") as server, http.InferenceServerClient(f"127.0.0.1:{server.port}") as stock:
+    with (Server(repository, "--model-control-mode=explicit") as server,
+          http.InferenceServerClient(f"127.0.0.1:{server.port}") as stock):
         stock.load_model("identity")
         assert stock.is_model_ready("identity")
         stock.unload_model("identity")

@@ -26,7 +26,8 @@ def answered(answer, kind="generate"):
         assert answer.headers["content-type"] == "application/json"
         return answer.json()
     assert answer.headers["content-type"] == EVENTS
-    assert answer.body.startswith(b"data: ") and answer.body.endswith(b"\n\n") and answer.body.count(b"\n") == 2, answer.body
+    body = answer.body
+    assert body.startswith(b"data: ") and body.endswith(b"\n\n") and body.count(b"\n") == 2, body
     return json.loads(answer.body[len(b"data: "):])
 
 

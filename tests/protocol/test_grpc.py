@@ -95,9 +95,8 @@ def test_unknown_models_and_versions_are_not_found(stub):
                  lambda: stub.ModelStatistics(pb.ModelStatisticsRequest(name="nope")),
                  lambda: stub.ModelInfer(request("nope", ROWS, "FP32"))):
         refused(call, Code.NOT_FOUND)
-    assert "Request for unknown model: 'nope' is not found" in refused(lambda: stub.ModelInfer(request("nope", ROWS,
-                                                                                                       "FP32")),
-                                                                       Code.NOT_FOUND)
+    assert "Request for unknown model: 'nope' is not found" in refused(
+        lambda: stub.ModelInfer(request("nope", ROWS, "FP32")), Code.NOT_FOUND)
     refused(lambda: stub.ModelMetadata(pb.ModelMetadataRequest(name="identity", version="one")), Code.INVALID_ARGUMENT)
 
 
@@ -296,8 +295,8 @@ def test_tritonclient_streams(client):
         client.async_stream_infer("identity", [infer_input(ROWS + i)], request_id=str(i))
     for i in range(20):
         result, error = answers.get(timeout=60)
-        assert error is None and result.get_response().id == str(i) and numpy.array_equal(result.as_numpy("y"),
-                                                                                          ROWS + i)
+        assert error is None and result.get_response().id == str(i) and numpy.array_equal(
+            result.as_numpy("y"), ROWS + i)
     client.stop_stream()
 
 
@@ -366,11 +365,13 @@ def test_system_shared_memory(client):
 def test_cuda_shared_memory_answers_without_a_gpu(client, stub):
     assert len(client.get_cuda_shared_memory_status().regions) == 0
     client.unregister_cuda_shared_memory()
-    assert "64 bytes" in refused(lambda: stub.CudaSharedMemoryRegister(pb.CudaSharedMemoryRegisterRequest(name="r",
-                                                                                                          raw_handle=b"short", byte_size=4)), Code.INVALID_ARGUMENT)
-    refused(lambda: stub.CudaSharedMemoryRegister(pb.CudaSharedMemoryRegisterRequest(name="r", raw_handle=b"x" * 64,
-                                                                                     byte_size=4)),
-            Code.UNIMPLEMENTED, Code.INVALID_ARGUMENT, Code.UNAVAILABLE)
+    assert "64 bytes" in refused(
+        lambda: stub.CudaSharedMemoryRegister(
+            pb.CudaSharedMemoryRegisterRequest(name="r", raw_handle=b"short", byte_size=4)), Code.INVALID_ARGUMENT)
+    refused(
+        lambda: stub.CudaSharedMemoryRegister(
+            pb.CudaSharedMemoryRegisterRequest(name="r", raw_handle=b"x" * 64, byte_size=4)), Code.UNIMPLEMENTED,
+        Code.INVALID_ARGUMENT, Code.UNAVAILABLE)
 
 
 def test_shared_memory_that_is_not_allowed(repository):
@@ -433,7 +434,8 @@ def test_deadlines_and_cancellation_end_calls_and_queued_work_is_dropped(tmp_pat
         time.sleep(0.1)
         stream.cancel()
         assert running.result(timeout=30).raw_output_contents[0] == ROWS.tobytes()
-        wait_until(lambda: 'nv_inference_request_failure{model="slow",version="1",reason="CANCELED"} 5' in server.metrics())
+        cancelled = 'nv_inference_request_failure{model="slow",version="1",reason="CANCELED"} 5'
+        wait_until(lambda: cancelled in server.metrics())
         assert server.statistics("slow")["execution_count"] == 1
 
 
@@ -460,8 +462,9 @@ def test_a_client_that_retries_waits_as_long_as_the_queue_is_full(tmp_path):
     retries = {"methodConfig": [{"name": [{}], "retryPolicy": {
         "maxAttempts": 5, "initialBackoff": "0.01s", "maxBackoff": "0.01s", "backoffMultiplier": 1,
         "retryableStatusCodes": ["UNAVAILABLE"]}}]}
-    with Server(tmp_path) as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel, grpc.insecure_channel(
-            f"127.0.0.1:{server.ports['grpc']}", options=[("grpc.service_config", json.dumps(retries))]) as patient:
+    patience = [("grpc.service_config", json.dumps(retries))]
+    with (Server(tmp_path) as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel,
+          grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}", options=patience) as patient):
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         asked = request("slow", ROWS, "FP32")
         stub.ModelInfer(asked)  # it is measured
@@ -482,8 +485,8 @@ def test_a_client_that_retries_waits_as_long_as_the_queue_is_full(tmp_path):
 
 def test_statistics_count_the_answers_of_the_response_cache(tmp_path):
     models.fake(tmp_path / "m", "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP)
-    with Server(tmp_path,
-                "--response-cache-bytes=1000000") as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:
+    with (Server(tmp_path, "--response-cache-bytes=1000000") as server,
+          grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel):
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         for _ in range(3):
             assert stub.ModelInfer(request("m", ROWS, "FP32")).raw_output_contents[0] == ROWS.tobytes()

@@ -162,8 +162,8 @@ def test_a_prompt_is_scored_beside_the_likeliest_tokens(client):
     for i in range(1, len(prompt)):  # as lm-eval asks whether a token is the greedy one
         likeliest = client.completions.create(model="fast", prompt=prompt[:i], max_tokens=1, logprobs=0,
                                               **EXACT).choices[0].logprobs
-        assert max(tops[i],
-                   key=tops[i].get) == likeliest.tokens[0] and max(tops[i].values()) == pytest.approx(likeliest.token_logprobs[0], abs=1e-4)
+        assert max(tops[i], key=tops[i].get) == likeliest.tokens[0]
+        assert max(tops[i].values()) == pytest.approx(likeliest.token_logprobs[0], abs=1e-4)
         assert tops[i][prompt[i]] == choice.logprobs.token_logprobs[i]
     assert client.completions.create(model="fast", prompt=prompt,
                                      extra_body={"max_completion_tokens": 3,
@@ -241,11 +241,9 @@ def test_an_answer_keeps_to_its_schema(client):
     schema = {"type": "object", "required": ["count", "kind"], "additionalProperties": False,
               "properties": {"count": {"type": "integer", "minimum": 3, "maximum": 4000},
                              "kind": {"enum": ["wide", "long"]}}}
-    ask = lambda **more: client.chat.completions.create(model="fast", messages=[{"role": "user", "content": "x"}],
-                                                        max_tokens=200, **more,
-                                                        response_format={"type": "json_schema",
-                                                                         "json_schema": {"name": "n",
-                                                                                         "schema": schema}})
+    ask = lambda **more: client.chat.completions.create(
+        model="fast", messages=[{"role": "user", "content": "x"}], max_tokens=200, **more, response_format=
+        {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}})
     for seed in range(5):
         choice = ask(seed=seed).choices[0]
         value = json.loads(choice.message.content)

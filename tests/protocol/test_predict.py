@@ -49,8 +49,8 @@ def test_several_inputs_and_outputs_are_named_in_both_forms(server):
                             {"instances": [TWO, TWO]})) == {"predictions": [{"OUTPUT0": sums,
                                                                              "OUTPUT1": differences}] * 2}
     columns = {name: [values] for name, values in TWO.items()}
-    assert answered(predict(server, "simple", {"inputs": columns})) == {"outputs": {"OUTPUT0": [sums],
-                                                                                    "OUTPUT1": [differences]}}
+    assert answered(predict(server, "simple",
+                            {"inputs": columns})) == {"outputs": {"OUTPUT0": [sums], "OUTPUT1": [differences]}}
 
 
 @pytest.mark.parametrize("datatype", ["INT8", "INT64", "UINT64", "FP64", "BOOL", "BYTES"])

@@ -87,8 +87,9 @@ def test_the_stock_client_s_whole_way(client, area):
     assert (shm.get_contents_as_numpy(region, np.int32, [1, 16], 128) == first + second).all()
     assert (shm.get_contents_as_numpy(region, np.int32, [1, 16], 192) == first - second).all()
     for output in result.get_response()["outputs"]:
-        assert output["shape"] == [1, 16] and output["datatype"] == "INT32" and output.keys() == {"name", "shape",
-                                                                                                  "datatype"}
+        assert output["shape"] == [1, 16] and output["datatype"] == "INT32" and output.keys() == {
+            "name", "shape", "datatype"
+        }
     client.unregister_system_shared_memory("both")
     assert client.get_system_shared_memory_status() == []
     with pytest.raises(InferenceServerException, match="Unable to find shared memory region: 'both'"):

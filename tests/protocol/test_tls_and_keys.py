@@ -481,16 +481,15 @@ def test_certificates_and_keys_change_under_load_without_a_failed_request(folder
             os.rename(f"{target}.next", target)
 
     def serial(port):
-        with socket.create_connection(("127.0.0.1",
-                                       port)) as plain, authority.context().wrap_socket(plain,
-                                                                                        server_hostname="localhost") as wrapped:
+        with (socket.create_connection(("127.0.0.1", port)) as plain,
+              authority.context().wrap_socket(plain, server_hostname="localhost") as wrapped):
             return int(wrapped.getpeercert()["serialNumber"], 16)
 
     def grpc_serial(port):
         context = authority.context()
         context.set_alpn_protocols(["h2"])
-        with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain,
-                                                                                         server_hostname="localhost") as wrapped:
+        with (socket.create_connection(("127.0.0.1", port)) as plain,
+              context.wrap_socket(plain, server_hostname="localhost") as wrapped):
             return int(wrapped.getpeercert()["serialNumber"], 16)
 
     put(first)
@@ -520,9 +519,8 @@ def test_certificates_and_keys_change_under_load_without_a_failed_request(folder
                 request = pb.ModelMetadataRequest(name="identity").SerializeToString()
                 with grpc.secure_channel(f"localhost:{grpc_port}", authority.credentials(), options) as channel:
                     for _ in range(3):
-                        channel.unary_unary("/inference.GRPCInferenceService/ModelMetadata")(request, timeout=60,
-                                                                                             metadata=[("x-api-key",
-                                                                                                        current[0])])
+                        channel.unary_unary("/inference.GRPCInferenceService/ModelMetadata")(
+                            request, timeout=60, metadata=[("x-api-key", current[0])])
                         served[2] += 1
 
         with concurrent.futures.ThreadPoolExecutor() as pool:

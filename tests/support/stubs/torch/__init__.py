@@ -80,7 +80,8 @@ def _int_mm(a, b):
 
 
 def _scaled_mm(a, b, scale_a, scale_b, out_dtype, use_fast_accum=False):
-    if a.dtype != float8_e4m3fn or not b.turned or scale_a.dtype != float32 or scale_b.shape != () or out_dtype != bfloat16:
+    scaled = scale_a.dtype == float32 and scale_b.shape == ()
+    if a.dtype != float8_e4m3fn or not b.turned or not scaled or out_dtype != bfloat16:
         raise RuntimeError("_scaled_mm: FP8 with scales, and the second factor by columns")
     multiplied(float8_e4m3fn, a, b)
 
