@@ -32,9 +32,8 @@ struct ServeOptions {
   int64_t exit_timeout_seconds = 30, warmup_timeout_seconds = 1800;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
-  std::vector<std::string> cache_config, resource_limits, shadows, trace_config;
+  std::vector<std::string> cache_config, shadows, trace_config;
   std::vector<std::string> host_policies;
-  std::string rate_limit = "off";
   std::string allow_client_shm = "local", allow_model_control = "local";
   std::string unix_mode = "660";
   std::string grpc_compression = "none";
@@ -55,7 +54,9 @@ constexpr std::array kNoEffect = {"--backend-config",
                                   "--grpc-keepalive-permit-without-calls",
                                   "--min-supported-compute-capability",
                                   "--model-load-thread-count",
-                                  "--pinned-memory-pool-byte-size"};
+                                  "--pinned-memory-pool-byte-size",
+                                  "--rate-limit",
+                                  "--rate-limit-resource"};
 
 // Flags that take =true or =false (or 1, 0); alone they mean true.
 std::vector<std::pair<std::string, bool*>> switches(ServeOptions& options) {
@@ -148,10 +149,8 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--log-verbose", options.log_verbose);
   app.add_option("--log-format", options.log_format)->check(CLI::IsMember({"text", "json", "default", "ISO8601"}));
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
-  app.add_option("--rate-limit", options.rate_limit)->check(CLI::IsMember({"off", "execution_count"}));
   app.option_defaults()->take_all();
   app.add_option("--shadow", options.shadows);
-  app.add_option("--rate-limit-resource", options.resource_limits);
   app.add_option("--host-policy", options.host_policies);
   app.add_option("--cache-config", options.cache_config);
   app.add_option("--trace-config", options.trace_config);
@@ -244,13 +243,6 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
   RIDGE_TRY(set_cache(options.cache_config, server.response_cache_bytes));
-  server.rate_limit = options.rate_limit == "execution_count";
-  for (const std::string& text : options.resource_limits) {
-    RIDGE_ASSIGN(serve::ResourceLimit limit, serve::parse_resource_limit(text));
-    server.resource_limits.push_back(std::move(limit));
-  }
-  if (!server.rate_limit && !server.resource_limits.empty())
-    log::warning("--rate-limit-resource has no effect without --rate-limit=execution_count");
   RIDGE_ASSIGN(server.host_policies, app::parse_host_policies(options.host_policies));
   RIDGE_TRY(set_shadows(options.shadows, server.shadows));
   RIDGE_ASSIGN(request.trace, app::parse_trace_config(options.trace_config));

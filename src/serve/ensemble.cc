@@ -40,7 +40,8 @@ bool is_same(const std::weak_ptr<const Servable>& a, const std::weak_ptr<const S
 }  // namespace
 
 Ensemble::Ensemble(LoadedEnsemble loaded, Find find, Clock& clock, std::shared_ptr<ResponseCache> cache)
-    : loaded_(std::move(loaded)),
+    : TensorModel({.tensors = this, .ensemble = this, .encoder = Error{Code::kUnsupported, "it is an ensemble"}}),
+      loaded_(std::move(loaded)),
       find_(std::move(find)),
       clock_(clock),
       cache_(loaded_.settings.response_cache ? std::move(cache) : nullptr) {}
@@ -68,7 +69,8 @@ Result<PartsPtr> Ensemble::find_parts() const {
     const EnsembleStep& step = loaded_.plan.steps[i];
     Result<VersionPtr> version = find_(step.model, step.version);
     if (!version) return not_ready(version.error(), i);
-    Result<PartsPtr> own = (*version)->find_parts();
+    if (const Result<TensorModel*> tensors = tensor_model(**version); !tensors) return not_ready(tensors.error(), i);
+    Result<PartsPtr> own = ensemble_parts(**version);
     if (!own) return not_ready(own.error(), i);
     parts->runs += *own ? (*own)->runs : 1;
     if (parts->runs > kMostRuns)
@@ -81,6 +83,14 @@ Result<PartsPtr> Ensemble::find_parts() const {
                  fmt::format("ensemble '{}' does not fit its models: {}", loaded_.settings.name, fits.error().message)};
   RIDGE_TRY(check_cacheable(*parts));
   return PartsPtr(std::move(parts));
+}
+
+std::vector<std::string> ensemble_models(const Servable& version) {
+  return version.offers.ensemble != nullptr ? version.offers.ensemble->models() : std::vector<std::string>();
+}
+
+Result<PartsPtr> ensemble_parts(const Servable& version) {
+  return version.offers.ensemble != nullptr ? version.offers.ensemble->find_parts() : PartsPtr();
 }
 
 // An answer of a sequence depends on the requests before.

@@ -30,7 +30,7 @@ struct LoadedEnsemble {
   std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty
 };
 
-class Ensemble final : public Servable, public std::enable_shared_from_this<Ensemble> {
+class Ensemble final : public TensorModel, public std::enable_shared_from_this<Ensemble> {
  public:
   // As ModelTable::find.
   using Find = std::function<Result<VersionPtr>(const std::string& model, int64_t version)>;
@@ -42,12 +42,12 @@ class Ensemble final : public Servable, public std::enable_shared_from_this<Ense
   const Json& config() const override { return *loaded_.config; }
   const std::string& fingerprint() const override { return loaded_.fingerprint; }
   ModelStatistics statistics() const override;
-  std::vector<std::string> models() const override;
-  Result<PartsPtr> find_parts() const override;
+  // Those of its steps, by name; each once.
+  std::vector<std::string> models() const;
+  // Those models as they serve now, held. kUnavailable: one of them does not serve, or does not fit.
+  Result<PartsPtr> find_parts() const;
 
   void infer(InferRequest request, InferDone done) override;
-  void hurry() override {}  // its models do these two, whoever waits there
-  void drop_cancelled() override {}
   void abort() override { aborted_ = true; }
   void close() override;
   void join() override;
@@ -74,5 +74,9 @@ class Ensemble final : public Servable, public std::enable_shared_from_this<Ense
   size_t running_ RIDGE_GUARDED_BY(mutex_) = 0;  // requests
   bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
 };
+
+// Of what is no ensemble: none, and null.
+std::vector<std::string> ensemble_models(const Servable& version);
+Result<PartsPtr> ensemble_parts(const Servable& version);
 
 }  // namespace ridge::serve

@@ -159,9 +159,9 @@ void EnsembleRun::begin_step(size_t index) {
   request.deadline = whole.deadline;
   request.sequence = whole.sequence;
   request.parts = part.parts;
-  part.version->infer(std::move(request), [run = shared_from_this(), index](Result<InferResponse> answer) {
-    run->end_step(index, std::move(answer));
-  });
+  part.version->offers.tensors->infer(
+      std::move(request),
+      [run = shared_from_this(), index](Result<InferResponse> answer) { run->end_step(index, std::move(answer)); });
 }
 
 Status EnsembleRun::add_outputs(size_t index, InferResponse& answer) {
@@ -205,7 +205,7 @@ void EnsembleRun::end_step(size_t step, Result<InferResponse> answer) {
 // No run is spent on the other branches of a request that has failed.
 void EnsembleRun::drop_others() {
   stop_.request_stop();
-  for (const EnsembleParts::Part& part : parts_->steps) part.version->drop_cancelled();
+  for (const EnsembleParts::Part& part : parts_->steps) part.version->offers.tensors->drop_cancelled();
 }
 
 void EnsembleRun::finish() {

@@ -36,23 +36,7 @@ void place(Group& group, std::span<const int> gpus) {
   if (group.kind() == Group::KIND_GPU && group.gpus().empty()) put_on_all(group, gpus);
 }
 
-Status check_rate_limiter(const Group& group) {
-  std::set<std::string> names;
-  for (const auto& resource : group.rate_limiter().resources()) {
-    if (resource.name().empty())
-      return invalid(fmt::format("rate_limiter of instance group '{}' has a resource without a name", group.name()));
-    if (resource.count() == 0)
-      return invalid(fmt::format("rate_limiter of instance group '{}': resource '{}' needs a count of at least 1",
-                                 group.name(), resource.name()));
-    if (!names.insert(resource.name()).second)
-      return invalid(
-          fmt::format("rate_limiter of instance group '{}' names resource '{}' twice", group.name(), resource.name()));
-  }
-  return {};
-}
-
 Status check_group(const Group& group) {
-  RIDGE_TRY(check_rate_limiter(group));
   if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
   if ((group.kind() == Group::KIND_CPU || group.kind() == Group::KIND_MODEL) && group.gpus_size() > 0)
     return invalid(fmt::format("instance group '{}' is of {} but lists gpus; give one or the other", group.name(),
@@ -108,26 +92,6 @@ std::vector<HostPolicy> host_policies_of(const inference::ModelConfig& placed, s
     for (const int gpu : group.gpus()) add("gpu_" + std::to_string(gpu));
   }
   return hosts;
-}
-
-std::vector<RateLimit> rate_limits_of(const inference::ModelConfig& placed) {
-  std::vector<RateLimit> limits;
-  bool any = false;
-  for (const Group& group : placed.instance_group()) {
-    const auto& limiter = group.rate_limiter();
-    any = any || limiter.resources_size() > 0;
-    const auto add = [&](int device) {
-      RateLimit limit;
-      limit.priority = std::max<uint32_t>(1, limiter.priority());
-      for (const auto& resource : limiter.resources())
-        limit.resources.push_back(
-            {resource.name(), resource.global() ? std::nullopt : std::optional(device), resource.count()});
-      limits.insert(limits.end(), static_cast<size_t>(std::max(1, group.count())), limit);
-    };
-    if (group.kind() != Group::KIND_GPU) add(0);
-    for (const int gpu : group.gpus()) add(gpu);
-  }
-  return any ? limits : std::vector<RateLimit>();
 }
 
 }  // namespace ridge::serve

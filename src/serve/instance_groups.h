@@ -28,7 +28,4 @@ std::vector<plan::Device> devices_of(const inference::ModelConfig& placed);
 // Triton; without a name where there is none.
 std::vector<HostPolicy> host_policies_of(const inference::ModelConfig& placed, std::span<const HostPolicy> policies);
 
-// What each instance needs to run, in the same order; empty if none needs a resource. The CPU counts as device 0, as in Triton.
-std::vector<RateLimit> rate_limits_of(const inference::ModelConfig& placed);
-
 }  // namespace ridge::serve

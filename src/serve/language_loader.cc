@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "checkpoint/weights.h"
 #include "model_config.pb.h"
 #include "serve/cache_size.h"
 #include "serve/config_json.h"
 #include "serve/language_config.h"
+#include "serve/language_files.h"
+#include "serve/language_model.h"
 #include "serve/mapped_files.h"
 #include "serve/repository.h"
 #include "serve/shared_mapping.h"
@@ -60,17 +63,9 @@ Status warm_up(const ServerOptions& options, engine::Decoder& decoder, generate:
   return {};
 }
 
-}  // namespace
-
-bool is_language_model(const ModelSource& source, int64_t version) {
-  const std::string path = version_path(source.directory, version);
-  return source.config->default_model_filename().empty() && checkpoint_of(path) &&
-         (checkpoint::is_gguf(path) || !find_file(source, version));
-}
-
-Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, const ModelSource& source,
-                                                int64_t version, WarmUps& warm_ups, const std::stop_token& stop) {
-  if (stop.stop_requested()) return load_cancelled();
+Result<LoadedLanguageModel> open_model(const LoadContext& context, const ModelSource& source, int64_t version) {
+  const ServerOptions& options = context.options;
+  if (context.stop.stop_requested()) return load_cancelled();
   const TimePoint start = options.clock->now();
   const LoadGuard guard;
   const std::string folder = version_path(source.directory, version);
@@ -87,8 +82,8 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
                                                   : engine::open_decoder(config.plan, *options.clock));
   RIDGE_ASSIGN(generate::Settings generation, generation_of(options, config, decoder->info(), file_bytes));
   RIDGE_TRY(decoder->reserve(generation.blocks));
-  std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
-  RIDGE_TRY(warm_up(options, *decoder, generation, stop));
+  std::optional<WarmUps::Scope> warming(std::in_place, context.warm_ups, source.name);
+  RIDGE_TRY(warm_up(options, *decoder, generation, context.stop));
   warming.reset();
   StepBound bound = options.step_bound ? options.step_bound(config.plan, decoder->info()) : StepBound();
   std::vector<int32_t> stops(texts.stop_tokens.begin(), texts.stop_tokens.end());
@@ -109,6 +104,29 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
                              file_bytes,
                              std::move(fingerprint),
                              source.files};
+}
+
+}  // namespace
+
+bool is_language_model(const ModelSource& source, int64_t version) {
+  const std::string path = version_path(source.directory, version);
+  return source.config->default_model_filename().empty() && checkpoint_of(path) &&
+         (checkpoint::is_gguf(path) || !find_file(source, version));
+}
+
+Result<std::shared_ptr<Servable>> load_language_model(const LoadContext& context, const ModelSource& source,
+                                                      int64_t version) {
+  context.await_retired(source.name);
+  RIDGE_ASSIGN(LoadedLanguageModel loaded, open_model(context, source, version));
+  const engine::DecoderInfo& info = loaded.decoder->info();
+  log::info("language model '{}' version {} is ready after {:.2f} s: {} {} on {}, weights {}, context {}, cache for {}",
+            source.name, version, to_seconds(loaded.load_time), info.engine.name, info.engine.version,
+            info.engine.device, format_bytes(static_cast<double>(info.weight_bytes)), loaded.generation.context,
+            counted(loaded.generation.blocks * info.cache.block_tokens, "token"));
+  auto served =
+      std::make_shared<LanguageModel>(std::move(loaded), context.timer, *context.options.clock, context.run_limit);
+  served->start();
+  return std::shared_ptr<Servable>(std::move(served));
 }
 
 }  // namespace ridge::serve

@@ -96,7 +96,8 @@ struct LanguageModel::Stream {
 };
 
 LanguageModel::LanguageModel(LoadedLanguageModel loaded, DeadlineTimer& timer, Clock& clock, RunLimit limit)
-    : loaded_(std::move(loaded)),
+    : Servable({.text = this, .encoder = Error{Code::kUnsupported, "language models have no embeddings"}}),
+      loaded_(std::move(loaded)),
       timer_(timer),
       clock_(clock),
       created_(now_in_ms_since_epoch() / 1000),
@@ -141,13 +142,6 @@ void LanguageModel::join() {
     ended = state_ == ThreadState::kEnded;
   }
   ended ? thread_.join() : thread_.detach();
-}
-
-void LanguageModel::infer(InferRequest /*request*/, InferDone done) {
-  done(
-      invalid(fmt::format("model '{}' is a language model: it takes no tensors; send a prompt to POST /v1/completions "
-                          "or /v1/chat/completions",
-                          name())));
 }
 
 // A template that cannot have a content of null gets an empty one.

@@ -62,11 +62,6 @@ class LanguageModel final : public Servable,
   const Json& config() const override { return *loaded_.config; }
   const std::string& fingerprint() const override { return loaded_.fingerprint; }
   ModelStatistics statistics() const override;
-  TextModel* text_model() override { return this; }
-  // Refused: it has no tensors.
-  void infer(InferRequest request, InferDone done) override;
-  void hurry() override {}
-  void drop_cancelled() override {}  // tickets do that
   void abort() override;
   void close() override;
   void join() override;

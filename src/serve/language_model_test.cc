@@ -468,6 +468,20 @@ TEST_F(LanguageModelTest, TakesNoTensors) {
   EXPECT_EQ((*server->config("m", 0))["parameters"]["ridge_weights"]["string_value"], "bf16");
 }
 
+TEST_F(LanguageModelTest, IsNoStepOfAnEnsemble) {
+  add_model("m");
+  folder_.write("e/1/nothing", "");
+  folder_.write("e/config.pbtxt",
+                "platform: \"ensemble\" input { name: \"x\" data_type: TYPE_FP32 dims: 2 } "
+                "output { name: \"y\" data_type: TYPE_FP32 dims: 2 } ensemble_scheduling { step { model_name: \"m\" "
+                "model_version: -1 input_map { key: \"x\" value: \"x\" } output_map { key: \"y\" value: \"y\" } } }");
+  const auto server = started(options());
+  std::string reason;
+  for (const IndexEntry& entry : server->index(false))
+    if (entry.name == "e") reason = entry.reason;
+  EXPECT_NE(reason.find("model 'm' is a language model: it takes no tensors"), std::string::npos) << reason;
+}
+
 TEST_F(LanguageModelTest, AServerNamesItsLanguageModels) {
   add_model("b");
   add_model("a");

@@ -1,7 +1,6 @@
 #include "serve/life_cycle.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,14 +10,22 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/units.h"
+#include "serve/ensemble.h"
+#include "serve/ensemble_loader.h"
+#include "serve/language_loader.h"
 #include "serve/public_text.h"
 #include "serve/repository.h"
+#include "serve/tensor_loader.h"
 
 namespace ridge::serve {
 namespace {
 
-constexpr size_t kDeepestNesting = 16;  // ensembles within ensembles
+// The first that takes a version loads it.
+constexpr Loader kLoaders[] = {
+    {[](const ModelSource& source, int64_t) { return source.ensemble; }, load_ensemble},
+    {is_language_model, load_language_model},
+    {[](const ModelSource&, int64_t) { return true; }, load_tensor_model},
+};
 
 // An already serving version of the same content.
 VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprint, int64_t version) {
@@ -42,15 +49,29 @@ void follow(const Versions& serving, const Versions& next) {
 
 LifeCycle::LifeCycle(const ServerOptions& options, HeapKeeper& heap)
     : options_(options),
-      cache_(options.response_cache_bytes > 0 ? std::make_shared<ResponseCache>(options.response_cache_bytes)
-                                              : nullptr),
-      limiter_(options.rate_limit ? std::make_shared<RateLimiter>(options.resource_limits) : nullptr),
       warm_ups_(*options.clock),
       timer_(*options.clock),
       reaper_([this, &heap](const Servable& version) {
         table_.end_unload(version);
         heap.note();  // it is freed next
-      }) {}
+      }),
+      context_{.options = options,
+               .warm_ups = warm_ups_,
+               .timer = timer_,
+               .cache = options.response_cache_bytes > 0 ? std::make_shared<ResponseCache>(options.response_cache_bytes)
+                                                         : nullptr,
+               .run_limit = {options.run_limit,
+                             [this](const Servable& given_up, const std::string& reason) {
+                               reaper_.give_up(given_up);  // first: the index says why, not that it was replaced
+                               table_.give_up(given_up, reason);
+                             }},
+               .stop = loading_.get_token(),
+               .find = [this](const std::string& model, int64_t version) { return table_.find(model, version); },
+               .await_retired =
+                   [this](const std::string& model) {
+                     reaper_.await_retired(model, table_.ready_versions(model), *options_.clock, options_.drain_time,
+                                           loading_.get_token());
+                   }} {}
 
 LifeCycle::~LifeCycle() { close(); }
 
@@ -171,109 +192,24 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
   for (int64_t version : source.versions) {
     VersionPtr served = find_unchanged(serving, source_fingerprint(source, version), version);
     if (!served) {
-      Result<VersionPtr> loaded = source.ensemble                      ? load_ensemble(source, version)
-                                  : is_language_model(source, version) ? load_language_model(source, version)
-                                                                       : load_model(source, version);
+      Result<VersionPtr> loaded = load_version(source, version);
       if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
       served = std::move(*loaded);
     }
-    if (Result<PartsPtr> parts = served->find_parts(); !parts)
+    if (Result<PartsPtr> parts = ensemble_parts(*served); !parts)
       return wrap(std::move(parts).error(), fmt::format("version {}", version));
     versions.push_back(std::move(served));
   }
   return versions;
 }
 
-// A batch that is spread over several instances would need the resources of all.
-Status LifeCycle::set_rate_limits(LoadedModel& loaded) const {
-  const ModelSettings& settings = loaded.settings;
-  if (settings.rate_limits.empty()) return {};
-  if (!limiter_) {
-    log::warning("model '{}' version {}: rate_limiter has no effect without --rate-limit=execution_count",
-                 settings.name, settings.version);
-    return {};
-  }
-  RIDGE_ASSIGN(loaded.limits, limiter_->add(settings.rate_limits));
-  loaded.settings.queue.spread = false;
-  return {};
-}
-
-void LifeCycle::warn_without_cache(const ModelSettings& settings) const {
-  if (settings.response_cache && !cache_)
-    log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", settings.name,
-                 settings.version);
-}
-
-Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t version) {
-  RIDGE_ASSIGN(LoadedModel loaded, load_version(options_, source, version, warm_ups_, loading_.get_token()));
-  RIDGE_TRY(set_rate_limits(loaded));
-  const engine::Info& engine = loaded.sessions.front()->info();
-  log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
-            to_seconds(loaded.load_time), engine.name, engine.version, engine.device,
-            counted(loaded.sessions.size(), "instance"));
-  warn_without_cache(loaded.settings);
-  auto served = std::make_shared<ServedVersion>(std::move(loaded), timer_, *options_.clock, options_.recorder.get(),
-                                                run_limit(), cache_);
-  served->start();
-  return reaper_.keep(std::move(served));
-}
-
-RunLimit LifeCycle::run_limit() {
-  return {options_.run_limit, [this](const Servable& given_up, const std::string& reason) {
-            reaper_.give_up(given_up);  // first: the index says why, not that it was replaced
-            table_.give_up(given_up, reason);
-          }};
-}
-
-// Beside the new version there is memory for one old one: those before it end first.
-Result<VersionPtr> LifeCycle::load_language_model(const ModelSource& source, int64_t version) {
-  reaper_.await_retired(source.name, table_.ready_versions(source.name), *options_.clock, options_.drain_time,
-                        loading_.get_token());
-  RIDGE_ASSIGN(LoadedLanguageModel loaded,
-               serve::load_language_model(options_, source, version, warm_ups_, loading_.get_token()));
-  const engine::DecoderInfo& info = loaded.decoder->info();
-  log::info("language model '{}' version {} is ready after {:.2f} s: {} {} on {}, weights {}, context {}, cache for {}",
-            source.name, version, to_seconds(loaded.load_time), info.engine.name, info.engine.version,
-            info.engine.device, format_bytes(static_cast<double>(info.weight_bytes)), loaded.generation.context,
-            counted(loaded.generation.blocks * info.cache.block_tokens, "token"));
-  auto served = std::make_shared<LanguageModel>(std::move(loaded), timer_, *options_.clock, run_limit());
-  served->start();
-  return reaper_.keep(std::move(served));
-}
-
-Result<VersionPtr> LifeCycle::load_ensemble(const ModelSource& source, int64_t version) {
-  RIDGE_ASSIGN(LoadedEnsemble loaded, serve::load_ensemble(options_, source, version));
-  warn_without_cache(loaded.settings);
-  const size_t steps = loaded.plan.steps.size();
-  auto ensemble = std::make_shared<Ensemble>(
-      std::move(loaded), [this](const std::string& model, int64_t number) { return table_.find(model, number); },
-      *options_.clock, cache_);
-  RIDGE_TRY(check_nesting(*ensemble));
-  log::info("ensemble '{}' version {} of {} is loaded", source.name, version, counted(steps, "step"));
-  return reaper_.keep(std::move(ensemble));
-}
-
-// That no ensemble is among the models of its own steps, and of theirs; of those that do not serve as their configurations have it.
-Status LifeCycle::check_nesting(const Servable& ensemble) const {
-  const std::string& name = ensemble.settings().name;
-  std::vector<std::vector<std::string>> ways;
-  std::set<std::pair<std::string, size_t>> seen;  // models, each at a depth: ways of one length go on alike
-  for (const std::string& model : ensemble.models()) ways.push_back({name, model});
-  for (size_t i = 0; i < ways.size(); ++i) {
-    const std::vector<std::string> way = ways[i];
-    if (way.back() == name)
-      return invalid(fmt::format("an ensemble cannot contain itself: '{}'", fmt::join(way, "' → '")));
-    if (way.size() > kDeepestNesting)
-      return invalid(
-          fmt::format("ensembles are nested deeper than {}: '{}'", kDeepestNesting, fmt::join(way, "' → '")));
-    if (!seen.emplace(way.back(), way.size()).second) continue;
-    const Result<VersionPtr> next = table_.find(way.back(), 0);
-    for (const std::string& model : next ? (*next)->models() : models_of_ensemble(options_, way.back(), {})) {
-      ways.push_back(way);
-      ways.back().push_back(model);
-    }
-  }
-  return {};
+Result<VersionPtr> LifeCycle::load_version(const ModelSource& source, int64_t version) {
+  const auto* loader = std::ranges::find_if(kLoaders, [&](const Loader& each) { return each.takes(source, version); });
+  RIDGE_ASSIGN(std::shared_ptr<Servable> loaded, loader->load(context_, source, version));
+  if (loaded->settings().response_cache && !context_.cache)
+    log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", source.name,
+                 version);
+  return reaper_.keep(std::move(loaded));
 }
 
 // The models, those that their ensembles need, and ensembles that wait; each group needs those before it alone. Ensembles that contain themselves, which no order
@@ -344,12 +280,12 @@ std::vector<std::string> LifeCycle::unused_models_of(const std::string& ensemble
   std::set<std::string> unused;
   {
     MutexLock lock(names_mutex_);
-    for (const std::string& model : (*served)->models())
+    for (const std::string& model : ensemble_models(**served))
       if (for_ensembles_.contains(model)) unused.insert(model);
   }
   for (const VersionPtr& other : table_.ready_versions(""))
     if (other->settings().name != ensemble)
-      for (const std::string& model : other->models()) unused.erase(model);
+      for (const std::string& model : ensemble_models(*other)) unused.erase(model);
   return {unused.begin(), unused.end()};
 }
 

@@ -17,8 +17,7 @@
 #include "base/mutex.h"
 #include "serve/deadline_timer.h"
 #include "serve/heap_keeper.h"
-#include "serve/language_loader.h"
-#include "serve/model_loader.h"
+#include "serve/loader.h"
 #include "serve/model_table.h"
 #include "serve/reaper.h"
 
@@ -69,24 +68,17 @@ class LifeCycle {
   Status load_and_publish(const ModelSource& source);
   Result<Versions> load_guarded(const ModelSource& source);
   Result<Versions> load_versions(const ModelSource& source);
-  void warn_without_cache(const ModelSettings& settings) const;
-  Result<VersionPtr> load_model(const ModelSource& source, int64_t version);
-  Result<VersionPtr> load_language_model(const ModelSource& source, int64_t version);
-  Result<VersionPtr> load_ensemble(const ModelSource& source, int64_t version);
-  RunLimit run_limit();
-  Status set_rate_limits(LoadedModel& loaded) const;
-  Status check_nesting(const Servable& ensemble) const;
+  Result<VersionPtr> load_version(const ModelSource& source, int64_t version);
   std::string for_clients(const std::string& message) const;
   std::shared_ptr<Mutex> turn_of(const std::string& model);
 
   const ServerOptions& options_;
-  const std::shared_ptr<ResponseCache> cache_;  // null: none
-  const std::shared_ptr<RateLimiter> limiter_;  // null: none
   ModelTable table_;
   WarmUps warm_ups_;
   DeadlineTimer timer_;  // before the versions that use it
   Reaper reaper_;
   std::stop_source loading_;
+  const LoadContext context_;
   Mutex ensembles_mutex_;  // held from the check of an ensemble until it is published
   Mutex names_mutex_;
   std::set<std::string> for_ensembles_ RIDGE_GUARDED_BY(names_mutex_);  // loaded because an ensemble needs them

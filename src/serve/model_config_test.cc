@@ -227,9 +227,6 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
         "instance_group { kind: KIND_GPU gpus: -1 }",
         "backend: \"openvino\" instance_group { kind: KIND_GPU }",
         "instance_group { count: -1 }",
-        "instance_group { rate_limiter { resources { count: 1 } } }",
-        "instance_group { rate_limiter { resources { name: \"R\" } } }",
-        "instance_group { rate_limiter { resources { name: \"R\" count: 1 } resources { name: \"R\" count: 2 } } }",
         "instance_group { count: 2000000000 }",
         "instance_group { count: 600 kind: KIND_GPU gpus: [ 0, 1 ] }",
         "max_batch_size: -1",
@@ -242,26 +239,6 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
     EXPECT_NE(rejection(text), "") << text;
   EXPECT_TRUE(contains(rejection("backend: \"python\""), "use backend: \"onnxruntime\""));
   EXPECT_EQ(rejection("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
-}
-
-TEST(Settings, EachInstanceHasTheResourcesOfItsGroupOnItsDevice) {
-  EXPECT_TRUE(settings("instance_group { count: 2 rate_limiter { priority: 3 } }").rate_limits.empty());
-  const std::vector<RateLimit> limits =
-      settings(
-          "instance_group { count: 2 kind: KIND_CPU rate_limiter { resources [ { name: \"R\" count: 4 }, "
-          "{ name: \"G\" global: true count: 1 } ] priority: 2 } } instance_group { kind: KIND_GPU gpus: [ 0, 3 ] "
-          "rate_limiter { resources { name: \"R\" count: 5 } } } instance_group { kind: KIND_CPU }")
-          .rate_limits;
-  ASSERT_EQ(limits.size(), 5u);
-  EXPECT_EQ(limits[1].priority, 2u);
-  ASSERT_EQ(limits[1].resources.size(), 2u);
-  EXPECT_EQ(limits[1].resources[0].name, "R");
-  EXPECT_EQ(limits[1].resources[0].count, 4u);
-  EXPECT_EQ(limits[1].resources[0].device, std::optional(0));
-  EXPECT_EQ(limits[1].resources[1].device, std::nullopt);
-  EXPECT_EQ(limits[3].resources[0].device, std::optional(3));
-  EXPECT_EQ(limits[3].priority, 1u);
-  EXPECT_TRUE(limits[4].resources.empty());
 }
 
 TEST(Settings, TheResponseCacheIsUsedWhereTheConfigurationEnablesIt) {

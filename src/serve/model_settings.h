@@ -69,18 +69,6 @@ struct SequenceSettings {
   std::vector<StateSettings> states;
 };
 
-// So many of a resource as an instance needs to run.
-struct ResourceNeed {
-  std::string name;
-  std::optional<int> device;  // of which they are counted; none: global
-  uint32_t count = 0;
-};
-
-struct RateLimit {
-  std::vector<ResourceNeed> resources;
-  uint32_t priority = 1;
-};
-
 struct WarmupTensor {
   enum class Data { kZero, kRandom, kFile };
   std::string name;
@@ -113,8 +101,7 @@ struct ModelSettings {
   bool response_cache = false;     // equal requests are answered from the server's cache, if it has one
   bool preserve_ordering = false;  // answers leave in the order of the requests
   int instances = 1;
-  std::vector<RateLimit> rate_limits;  // one per instance; empty: none needs a resource
-  bool warmup_batches = true;          // run every batch size once before ready
+  bool warmup_batches = true;  // run every batch size once before ready
   std::vector<WarmupSample> warmup_samples;
   // The only numbers of rows that the engine runs at a time (chunked_run.h), rising; empty = any.
   std::vector<int64_t> prepared_rows;

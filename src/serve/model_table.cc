@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "serve/ensemble.h"
+
 namespace ridge::serve {
 namespace {
 
@@ -193,7 +195,7 @@ void ModelTable::release_ensembles_of(const std::string& model) {
   for (size_t i = 0; i < gone.size(); ++i)
     for (auto& [name, entry] : models_) {
       if (!entry.highest || std::ranges::find(gone, name) != gone.end()) continue;
-      const std::vector<std::string> needed = entry.highest->models();
+      const std::vector<std::string> needed = ensemble_models(*entry.highest);
       if (std::ranges::find(needed, gone[i]) == needed.end()) continue;
       entry.required = false;
       gone.push_back(name);

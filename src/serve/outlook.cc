@@ -41,8 +41,7 @@ Outlook outlook_of(int64_t rows, const Ahead& ahead, QueueLoad load, const TimeL
   std::sort(load.free_in.begin(), load.free_in.end());
   const size_t instances = load.free_in.size();
   Outlook outlook;
-  outlook.wait = load.free_in[batches % instances] +
-                 static_cast<int64_t>(batches / instances) * (times.expected(batch) + load.resources);
+  outlook.wait = load.free_in[batches % instances] + static_cast<int64_t>(batches / instances) * times.expected(batch);
 
   const double before = (requests - static_cast<double>(batches) * per_batch) * rows_each;
   const double own = std::ceil(before) + static_cast<double>(rows);

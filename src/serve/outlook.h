@@ -28,7 +28,6 @@ struct QueueLoad {
   double requests_per_batch = 1;     // while more wait
   int64_t rows_per_batch = 1;        // at most, but a request's own
   Nanoseconds gap{};                 // between arrivals
-  Nanoseconds resources{};           // that an instance waits before each batch: for resources of the rate limiter
 };
 
 struct Outlook {

@@ -37,12 +37,6 @@ TEST(Outlook, InstancesShareTheBatches) {
   EXPECT_EQ(third.wait, 4ms + 24ms);
 }
 
-TEST(Outlook, BeforeEachBatchAnInstanceWaitsForItsResources) {
-  const QueueLoad load{{7ms}, 8, 8, kNoArrivals, 100ms};
-  EXPECT_EQ(outlook_of(1, {18, 18}, load, {}, linear_times(8)).wait, 7ms + 2 * 124ms)
-      << "those of the first are in 7 ms";
-}
-
 TEST(Outlook, ItsBatchGrowsByTheArrivalsMeanwhileUpToAWholeOne) {
   EXPECT_EQ(outlook_of(1, {}, {{6ms}, 8, 8, 2ms}, {}, linear_times(8)).run, 16ms) << "three come in 6 ms";
   EXPECT_EQ(outlook_of(1, {}, {{6ms}, 8, 8, 1us}, {}, linear_times(8)).run, 24ms);

@@ -13,14 +13,11 @@ namespace {
 // A version whose requests are answered as soon as `answered` is.
 class Waiting final : public Servable {
  public:
-  explicit Waiting(std::latch& answered) : answered_(answered) {}
+  explicit Waiting(std::latch& answered) : Servable({.encoder = EncoderPtr()}), answered_(answered) {}
   const ModelSettings& settings() const override { return settings_; }
   const Json& config() const override { return config_; }
   const std::string& fingerprint() const override { return fingerprint_; }
   ModelStatistics statistics() const override { return {}; }
-  void infer(InferRequest, InferDone) override {}
-  void hurry() override {}
-  void drop_cancelled() override {}
   void abort() override {}
   void close() override {}
   void join() override { answered_.wait(); }

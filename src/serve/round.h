@@ -15,7 +15,7 @@ namespace ridge::serve {
 
 class Round {
  public:
-  void add(VersionPtr version) {
+  void add(std::shared_ptr<TensorModel> version) {
     if (std::find(versions_.begin(), versions_.end(), version) == versions_.end())
       versions_.push_back(std::move(version));
   }
@@ -24,7 +24,7 @@ class Round {
   }
 
  private:
-  std::vector<VersionPtr> versions_;  // each once
+  std::vector<std::shared_ptr<TensorModel>> versions_;  // each once
 };
 
 }  // namespace ridge::serve

@@ -59,13 +59,11 @@ double Scheduler::requests_per_batch() const {
   return std::max(1.0, std::floor(static_cast<double>(limits.max_rows) * requests / rows));
 }
 
-// Of each instance that is not asleep. Resources take as long to come as they did lately.
+// Of each instance that is not asleep.
 std::vector<Nanoseconds> Scheduler::free_in(TimePoint now) const {
-  const Nanoseconds resources = resource_waits_.high(1);
-  const auto rest = [now](TimePoint begun, Nanoseconds time) { return std::max(Nanoseconds(0), time - (now - begun)); };
-  std::vector<Nanoseconds> free(static_cast<size_t>(notified_), resources);
-  for (const Running& run : running_) free.push_back(rest(run.begun, times_.expected(run.rows)) + resources);
-  for (const TimePoint since : awaiting_) free.push_back(rest(since, resources));
+  std::vector<Nanoseconds> free(static_cast<size_t>(notified_));
+  for (const Running& run : running_)
+    free.push_back(std::max(Nanoseconds(0), times_.expected(run.rows) - (now - run.begun)));
   return free;
 }
 
@@ -77,8 +75,7 @@ Status Scheduler::check_deadline(const Job& job, TimePoint now) const {
   const QueueLoad load{.free_in = free_in(now),
                        .requests_per_batch = requests_per_batch(),
                        .rows_per_batch = batch.merge ? batch.max_rows : job.rows,
-                       .gap = arrivals_.gap(),
-                       .resources = resource_waits_.high(1)};
+                       .gap = arrivals_.gap()};
   if (load.free_in.empty()) return {};
   const auto check = [&](bool looks) RIDGE_REQUIRES(mutex_) {
     return check_outlook(outlook_of(job.rows, queue_.ahead_of(job.request, looks), load, limits, times_), limits,
@@ -221,7 +218,7 @@ void Scheduler::give_back(const Batch& batch) {
   if (wake) work_.notify_one();
 }
 
-bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
+bool Scheduler::take(Batch& batch) {
   batch.jobs.clear();
   batch.unwanted.clear();
   int wake = 0;
@@ -230,19 +227,6 @@ bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
     const TimePoint begin = clock_.now();
     end_run(batch, begin);
     BatchDecision decision = decide(begin, 0);
-    while (limit != nullptr) {
-      const bool due = is_due(decision);  // else a batch has expired, or another worker has it
-      const TimePoint since = clock_.now();
-      if (due) awaiting_.push_back(since);
-      lock.unlock();
-      due ? limit->acquire() : limit->give_back();
-      lock.lock();
-      if (due) awaiting_.erase(std::ranges::find(awaiting_, since));
-      if (due) resource_waits_.record(1, clock_.now() - since, clock_.now());
-      decision = decide(clock_.now(), 0);
-      if (due && is_due(decision)) break;
-      if (!due && !await_due(lock, decision)) return false;
-    }
     if (!await_due(lock, decision)) return false;
     if (!spread_.empty()) {
       batch = std::move(spread_.front());

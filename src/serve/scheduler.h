@@ -24,7 +24,6 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "serve/arrivals.h"
-#include "serve/rate_limiter.h"
 #include "serve/request_queue.h"
 #include "serve/service_times.h"
 
@@ -58,9 +57,8 @@ class Scheduler {
   // thereby ends. False: there is none; then give_back() follows the last one.
   bool borrow(Batch& batch);
   void give_back(const Batch& batch);
-  // Waits for a batch, and then with `limit` for its resources, while the batch may still grow; replaces `batch`, the worker's last one, which thereby ends.
-  // False: closed, and nothing waits any more.
-  bool take(Batch& batch, RateLimiter::Instance* limit = nullptr);
+  // Waits for a batch; replaces `batch`, the worker's last one, which thereby ends. False: closed, and nothing waits.
+  bool take(Batch& batch);
   // The jobs whose deadline has passed; they are no longer here.
   Jobs expire(TimePoint now);
   // The waiting jobs that are `unwanted`; they are no longer here.
@@ -112,9 +110,7 @@ class Scheduler {
   // For predictions.
   std::vector<Running> running_ RIDGE_GUARDED_BY(mutex_);
   ServiceTimes times_ RIDGE_GUARDED_BY(mutex_);
-  std::vector<TimePoint> awaiting_ RIDGE_GUARDED_BY(mutex_);  // since when workers wait for resources
-  ServiceTimes resource_waits_ RIDGE_GUARDED_BY(mutex_);      // of one "row": a wait does not depend on the batch
-  Arrivals arrivals_ RIDGE_GUARDED_BY(mutex_);                // of jobs, refused ones included
+  Arrivals arrivals_ RIDGE_GUARDED_BY(mutex_);  // of jobs, refused ones included
   double requests_per_batch_ RIDGE_GUARDED_BY(mutex_) =
       0;  // moving mean, of batches that left jobs behind; 0: there was none
 };

@@ -302,50 +302,5 @@ TEST(Scheduler, AFullQueueSaysWhenTheNextBatchLeavesIt) {
   EXPECT_EQ(scheduler.submit(plain_job())->error.retry_after, 1ms) << "the batch is overdue";
 }
 
-TEST(Scheduler, PredictsTheWaitForResourcesOfTheRateLimiter) {
-  FakeClock clock;
-  const auto limiter = std::make_shared<RateLimiter>(std::vector<ResourceLimit>{{"R", 1, std::nullopt}});
-  const RateLimit need{{{"R", 0, 1}}};
-  const auto instances = *limiter->add(std::vector<RateLimit>{need, need});
-  RateLimiter::Instance &own = *instances[0], &other = *instances[1];
-  Scheduler scheduler(merging(1, 0ns), true, clock, [](TimePoint) {});
-  std::counting_semaphore taken(0), go(0);
-  std::jthread worker([&] {
-    Batch batch;
-    while (scheduler.take(batch, &own)) {
-      taken.release();
-      go.acquire();
-      own.release();
-    }
-  });
-  const auto await_waiting = [&] {
-    while (limiter->waiting() != 1) std::this_thread::yield();
-  };
-  other.acquire();
-  ASSERT_FALSE(scheduler.submit(plain_job()));
-  await_waiting();
-  clock.advance(100ms);
-  other.release();
-  taken.acquire();
-  clock.advance(10ms);
-  std::jthread again([&] { other.acquire(); });
-  await_waiting();
-  go.release();
-  again.join();
-  ASSERT_FALSE(scheduler.submit(plain_job()));
-  await_waiting();
-  JobPtr hurried = plain_job(), patient = plain_job();
-  hurried->request.deadline = clock.now() + 50ms;
-  patient->request.deadline = clock.now() + 220ms;
-  const std::optional<Rejection> late = scheduler.submit(std::move(hurried));
-  EXPECT_FALSE(scheduler.submit(std::move(patient))) << "100 for the first, its run of 10, 100 for its own, its run";
-  other.release();
-  scheduler.close();
-  go.release(2);
-  ASSERT_TRUE(late);
-  EXPECT_EQ(late->reason, FailureReason::kPredictedLate);
-  EXPECT_EQ(late->error.retry_after, 170ms);
-}
-
 }  // namespace
 }  // namespace ridge::serve

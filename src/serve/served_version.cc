@@ -34,14 +34,14 @@ bool keeps_nowhere(std::span<const HostPolicy> hosts) {
 
 ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder, RunLimit limit,
                              std::shared_ptr<ResponseCache> cache)
-    : model_(std::move(model)),
+    : TensorModel({.tensors = this, .encoder = std::move(model.encoder)}),
+      model_(std::move(model)),
       timer_(timer),
       clock_(clock),
       recorder_(recorder),
       cache_(model_.settings.response_cache ? std::move(cache) : nullptr),
       cache_owner_(cache_ != nullptr ? cache_->new_owner() : 0),
-      lends_(model_.bounded_runs && model_.sessions.size() == 1 && model_.limits.empty() &&
-             keeps_nowhere(model_.hosts)),
+      lends_(model_.bounded_runs && model_.sessions.size() == 1 && keeps_nowhere(model_.hosts)),
       limit_(std::move(limit)),
       watch_(limit_.most, model_.sessions.size()),
       states_(model_.sessions.size(), WorkerState::kWorks) {
@@ -246,9 +246,8 @@ void ServedVersion::work(size_t instance) {
     if (const Status kept = keep_to(model_.hosts[instance]); !kept)
       log::error("model '{}': {}", model_.settings.name, kept.error().message);
   Scheduler& scheduler = scheduler_of(instance);
-  RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
   Batch batch;
-  while (scheduler.take(batch, limit) && run_batch(instance, batch)) {
+  while (scheduler.take(batch) && run_batch(instance, batch)) {
   }
 }
 
@@ -267,10 +266,8 @@ void ServedVersion::end_round() {
 
 // False: the run was given up, and so is the instance.
 bool ServedVersion::run_batch(size_t instance, Batch& batch) {
-  RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
   refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
   Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
-  if (batch.jobs.empty() && limit != nullptr) limit->give_back();
   if (!batch.jobs.empty()) {
     if (sequences_)
       std::sort(batch.jobs.begin(), batch.jobs.end(),
@@ -278,7 +275,6 @@ bool ServedVersion::run_batch(size_t instance, Batch& batch) {
     if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
       timer_.schedule(*due, weak_from_this());
     answers = run(*runners_[instance], batch.jobs);
-    if (limit != nullptr) limit->release(scheduler_of(instance).waiting() > 0);
     const RunWatch::End end = watch_.end(instance);
     if (end == RunWatch::End::kGivenUp) return false;
     if (end == RunWatch::End::kBrokenOff) {
@@ -336,7 +332,6 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
     }
   }
   for (const auto& scheduler : schedulers_) scheduler->close();
-  for (auto& limit : model_.limits) limit->stop();
   if (first) {
     const std::string reason = fmt::format(
         "a run took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model "
@@ -408,7 +403,6 @@ void ServedVersion::abort() {
   if (const auto before = previous()) before->abort();
   refuse(remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
   for (auto& session : model_.sessions) session->terminate();
-  for (auto& limit : model_.limits) limit->stop();
 }
 
 // Jobs that leave the queue without a run.

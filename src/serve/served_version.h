@@ -21,7 +21,6 @@
 #include "serve/host_policy.h"
 #include "serve/model_settings.h"
 #include "serve/ordered_delivery.h"
-#include "serve/rate_limiter.h"
 #include "serve/recorder.h"
 #include "serve/run_watch.h"
 #include "serve/scheduler.h"
@@ -38,8 +37,6 @@ struct LoadedModel {
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
   std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
   std::vector<HostPolicy> hosts = {};                      // one per instance; empty: none has one
-  // One per instance; empty: it runs whenever it can.
-  std::vector<std::unique_ptr<RateLimiter::Instance>> limits = {};
   Nanoseconds load_time{};
   std::unique_ptr<BatchBounds> bounds;  // null: not known
   bool bounded_runs = false;            // what a run does depends on the inputs' shapes alone, which are fixed
@@ -51,7 +48,7 @@ struct LoadedModel {
 
 class BatchRunner;
 
-class ServedVersion : public Servable, public Expirable, public std::enable_shared_from_this<ServedVersion> {
+class ServedVersion : public TensorModel, public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
   // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null. `cache`: used if the configuration
   // enables it; may be null. Shared, as a version that was given up may outlive its server.
@@ -74,7 +71,6 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
   const Json& config() const override { return *model_.config; }
   const std::string& fingerprint() const override { return model_.fingerprint; }
   ModelStatistics statistics() const override;
-  Result<EncoderPtr> encoder() override { return model_.encoder; }
 
   void expire(TimePoint now) override;
 

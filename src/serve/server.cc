@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/nearest.h"
 #include "serve/cuda_region.h"
+#include "serve/ensemble.h"
 #include "serve/ensemble_run.h"
 #include "serve/heap_keeper.h"
 #include "serve/life_cycle.h"
@@ -177,7 +178,8 @@ void ModelServer::poll(const std::stop_token& stop) {
 void ModelServer::begin_drain() {
   draining_ = true;
   models_.stop_loading();
-  for (const VersionPtr& version : models_.table().ready_versions("")) version->hurry();
+  for (const VersionPtr& version : models_.table().ready_versions(""))
+    if (version->offers.tensors != nullptr) version->offers.tensors->hurry();
 }
 
 void ModelServer::abort() { models_.abort(); }
@@ -212,28 +214,31 @@ void ModelServer::infer(InferRequest request, InferDone done) {
   if (draining_) return done(shutting_down());
   Result<VersionPtr> version = version_for(request);
   if (!version) return done(std::move(version).error());
+  const Result<TensorModel*> tensors = tensor_model(**version);
+  if (!tensors) return done(tensors.error());
   if (Status bound = bind_regions(regions_, request); !bound) {
     request = {};  // releases what it has found
     return done(std::move(bound).error());
   }
   if (!options_.shadows.empty()) done = shadows_->beside(request, **version, std::move(done));
-  (*version)->infer(std::move(request), std::move(done));
+  (*tensors)->infer(std::move(request), std::move(done));
 }
 
 void ModelServer::drop_cancelled() {
-  for (const VersionPtr& version : models_.table().ready_versions("")) version->drop_cancelled();
+  for (const VersionPtr& version : models_.table().ready_versions(""))
+    if (version->offers.tensors != nullptr) version->offers.tensors->drop_cancelled();
 }
 
 // As the table has them; but an ensemble is ready only while its models are.
 Result<VersionPtr> ModelServer::find_ready(const std::string& model, int64_t version) const {
   RIDGE_ASSIGN(VersionPtr found, models_.table().find(model, version));
-  if (Result<PartsPtr> parts = found->find_parts(); !parts) return parts.error();
+  if (Result<PartsPtr> parts = ensemble_parts(*found); !parts) return parts.error();
   return found;
 }
 
 Versions ModelServer::ready_versions(const std::string& model) const {
   Versions versions = models_.table().ready_versions(model);
-  std::erase_if(versions, [](const VersionPtr& version) { return !version->find_parts(); });
+  std::erase_if(versions, [](const VersionPtr& version) { return !ensemble_parts(*version); });
   return versions;
 }
 
@@ -242,7 +247,7 @@ bool ModelServer::ready() const {
   if (!options_.strict_readiness) return true;
   if (models_.table().misses_any()) return false;
   for (const VersionPtr& version : models_.table().required())
-    if (!version->find_parts()) return false;
+    if (!ensemble_parts(*version)) return false;
   std::vector<std::string> unready = models_.table().unready();
   return std::none_of(unready.begin(), unready.end(), [this](const std::string& model) {
     return find_model(options_.repositories, model).has_value();  // one whose folder was removed need not be served
@@ -256,7 +261,7 @@ bool ModelServer::model_ready(const std::string& model, int64_t version) const {
 // Whether each request belongs to a sequence: of the model, or of a step of the ensemble.
 bool needs_sequences(const Servable& served) {
   if (served.settings().sequences) return true;
-  const Result<PartsPtr> parts = served.find_parts();
+  const Result<PartsPtr> parts = ensemble_parts(served);
   return parts && *parts && std::any_of((*parts)->steps.begin(), (*parts)->steps.end(), [](const auto& step) {
            return needs_sequences(*step.version);
          });
@@ -301,10 +306,10 @@ Result<std::vector<ModelStatistics>> ModelServer::statistics(const std::string& 
 Result<TextModelPtr> ModelServer::text_model(const std::string& model) const {
   if (draining_) return shutting_down();
   RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, 0));
-  if (TextModel* text = served->text_model()) return TextModelPtr(std::move(served), text);
+  if (TextModel* text = served->offers.text) return TextModelPtr(std::move(served), text);
   return invalid(fmt::format("model '{}' is not a language model; send its {}", model,
-                             served->encoder() ? std::string("texts to POST /v1/embeddings")
-                                               : fmt::format("tensors to POST /v2/models/{}/infer", model)));
+                             served->offers.encoder ? std::string("texts to POST /v1/embeddings")
+                                                    : fmt::format("tensors to POST /v2/models/{}/infer", model)));
 }
 
 // What `pick` makes of the highest version of each model of which it makes something. `versions`: by name and version.
@@ -325,7 +330,7 @@ std::vector<Picked> of_highest(const Versions& versions, Picked (*pick)(const Ve
 
 std::vector<TextModelPtr> ModelServer::text_models() const {
   return of_highest<TextModelPtr>(models_.table().ready_versions(""), [](const VersionPtr& version) {
-    TextModel* const text = version->text_model();
+    TextModel* const text = version->offers.text;
     return text == nullptr ? nullptr : TextModelPtr(version, text);
   });
 }
@@ -333,21 +338,21 @@ std::vector<TextModelPtr> ModelServer::text_models() const {
 std::vector<TextModelPtr> ModelServer::retired_text_models() const {
   std::vector<TextModelPtr> models;
   for (const std::shared_ptr<Servable>& version : models_.retired())
-    if (TextModel* const text = version->text_model(); text != nullptr) models.emplace_back(version, text);
+    if (TextModel* const text = version->offers.text; text != nullptr) models.emplace_back(version, text);
   return models;
 }
 
 Result<EncoderPtr> ModelServer::encoder(const std::string& model) const {
   if (draining_) return shutting_down();
   RIDGE_ASSIGN(const VersionPtr served, models_.table().find(model, 0));
-  Result<EncoderPtr> encoder = served->encoder();
+  const Result<EncoderPtr>& encoder = served->offers.encoder;
   if (encoder) return encoder;
   return invalid(fmt::format("model '{}' makes no embeddings: {}", model, encoder.error().message));
 }
 
 std::vector<EncoderPtr> ModelServer::encoders() const {
   return of_highest<EncoderPtr>(models_.table().ready_versions(""), [](const VersionPtr& version) {
-    const Result<EncoderPtr> encoder = version->encoder();
+    const Result<EncoderPtr>& encoder = version->offers.encoder;
     return encoder ? *encoder : nullptr;
   });
 }

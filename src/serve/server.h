@@ -19,7 +19,6 @@
 #include "plan/plan.h"
 #include "serve/batch_bounds.h"
 #include "serve/host_policy.h"
-#include "serve/rate_limiter.h"
 #include "serve/service.h"
 #include "serve/shadow.h"
 #include "serve/step_bound.h"
@@ -54,17 +53,15 @@ struct ServerOptions {
   std::chrono::milliseconds drain_time{0};
   uint64_t response_cache_bytes = 0;      // of all models' cached answers together, with their requests; 0 = no cache
   std::vector<HostPolicy> host_policies;  // one per name
-  bool rate_limit = false;                // instances wait for the resources of their rate_limiter
-  std::vector<ResourceLimit> resource_limits;  // of rate_limit; empty = what the most demanding instance needs
-  std::function<uint64_t()> free_memory;       // [bytes] that this process can still take; empty = not known
-  BoundFunction bound;                         // of this machine; empty = its limits are not known
-  StepBoundFunction step_bound;                // the same of language models
-  uint64_t batch_memory = 0;                   // [bytes] that the inputs and outputs of one batch may take; 0 = any
-  size_t queue_limit = 100'000;        // waiting requests per model version where the configuration sets no limit
-  std::string engine_library;          // path of the engine's library; empty = search order of engine/
-  std::vector<ShadowRoute> shadows;    // one per model at most
-  std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
-  Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
+  std::function<uint64_t()> free_memory;  // [bytes] that this process can still take; empty = not known
+  BoundFunction bound;                    // of this machine; empty = its limits are not known
+  StepBoundFunction step_bound;           // the same of language models
+  uint64_t batch_memory = 0;              // [bytes] that the inputs and outputs of one batch may take; 0 = any
+  size_t queue_limit = 100'000;           // waiting requests per model version where the configuration sets no limit
+  std::string engine_library;             // path of the engine's library; empty = search order of engine/
+  std::vector<ShadowRoute> shadows;       // one per model at most
+  std::shared_ptr<Recorder> recorder;     // gets every accepted request; may be null
+  Clock* clock = &system_clock();         // of delays, timeouts, durations and polling; outlives the server
   OpenFunction open;                 // empty = engine::open; tests inject sessions, whose rows are taken as independent
   OpenDecoderFunction open_decoder;  // the same of engine::open_decoder
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.

@@ -189,7 +189,6 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   settings.response_cache = completed.response_cache().enable();
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
-  settings.rate_limits = rate_limits_of(completed);
   if (const auto traffic = completed.parameters().find("ridge_traffic"); traffic != completed.parameters().end()) {
     RIDGE_ASSIGN(settings.traffic, parse_traffic(traffic->second.string_value()));
   }

@@ -161,8 +161,10 @@ InferDone Shadows::beside(const InferRequest& request, const Servable& answering
 void Shadows::send(const std::shared_ptr<Copy>& copy) {
   const Result<VersionPtr> version = find_(copy->request.model, copy->request.version);
   if (!version) return compare(*copy, version.error());
+  const Result<TensorModel*> tensors = tensor_model(**version);
+  if (!tensors) return compare(*copy, tensors.error());
   copy->begun = clock_.now();
-  (*version)->infer(std::move(copy->request), [self = shared_from_this(), copy](const Result<InferResponse>& shadow) {
+  (*tensors)->infer(std::move(copy->request), [self = shared_from_this(), copy](const Result<InferResponse>& shadow) {
     self->compare(*copy, shadow);
   });
 }

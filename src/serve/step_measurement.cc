@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "serve/model_loader.h"
+#include "serve/model_source.h"
 
 namespace ridge::serve {
 namespace {

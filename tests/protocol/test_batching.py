@@ -264,30 +264,6 @@ def test_requests_whose_clients_have_left_are_not_run(serve, tmp_path):
     assert runs <= 2 and runs + metric("nv_inference_request_failure", "CANCELED") == 5
 
 
-def test_a_rate_limiter_lets_one_instance_of_all_models_run_at_a_time(tmp_path):
-    limiter = 'instance_group { kind: KIND_CPU rate_limiter { resources { name: "engine" global: true count: 1 } priority: %d } }\n'
-    # Long beside the requests that come meanwhile
-    for name, priority, latency_ms in (("first", 1, 6000), ("second", 2, 100)):
-        models.fake(tmp_path / name, "max_batch_size: 8\ndynamic_batching { }\n" + limiter % priority + WITHOUT_WARM_UP,
-                    latency_ms=latency_ms)
-    models.fake(tmp_path / "free", "max_batch_size: 8\n" + WITHOUT_WARM_UP)
-    models.fake(tmp_path / "greedy", limiter.replace("count: 1", "count: 3") % 1)
-    with Server(tmp_path, "--rate-limit=execution_count", "--rate-limit-resource", "engine:1",
-                wait_ready=False) as server:
-        index = server.wait_loaded()
-        assert "3 of resource 'engine' (global)" in index["greedy"]["reason"]
-        first, second, third = server.connect(), server.connect(), server.connect()
-        first.send(message("POST", "/v2/models/first/infer", json.dumps(rows(1))))
-        assert server.infer("free", rows(1)).status == 200  # so the first one has been taken
-        for connection in (second, third):
-            connection.send(message("POST", "/v2/models/second/infer", json.dumps(rows(1))))
-        assert server.infer("free", rows(1)).status == 200  # needs nothing
-        assert first.read().status == 200 and second.read().status == 200 and third.read().status == 200
-        stats = server.statistics("second")
-        assert stats["execution_count"] == 1, "the batch grows while it waits"
-        assert stats["inference_stats"]["queue"]["ns"] > 0
-
-
 def found(path):
     """The values above a half of x [batch,3]: y [found,1]. As many as there are, whatever the rows."""
     helper = models.helper

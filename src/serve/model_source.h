@@ -1,17 +1,13 @@
-// Loads versions of a model: from a directory of the repository, or from a load request's files.
+// ModelSource: where the versions of a model are loaded from: a directory of the repository, or a load request's files.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "serve/config_text.h"
-#include "serve/ensemble.h"
-#include "serve/served_version.h"
 #include "serve/server.h"
-#include "serve/warm_ups.h"
 
 namespace ridge::serve {
 
@@ -47,14 +43,5 @@ std::vector<std::string> models_of_ensemble(const ServerOptions& options, const 
 
 // Equal to that of a loaded version: nothing it depends on has changed.
 std::string source_fingerprint(const ModelSource& source, int64_t version);
-
-// Opens all sessions of one version and warms them up, in which time it is one of `warm_ups`. kCancelled: `stop` came before it
-// was done; a session that opens is waited for, a run of the warm-up is broken off where the engine can do that. kTimeout: the
-// warm-up took longer than ServerOptions::warmup_limit.
-Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
-                                 WarmUps& warm_ups, const std::stop_token& stop = {});
-
-// Of a source that is an ensemble; its models are not looked at.
-Result<LoadedEnsemble> load_ensemble(const ServerOptions& options, const ModelSource& source, int64_t version);
 
 }  // namespace ridge::serve

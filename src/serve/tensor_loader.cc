@@ -1,4 +1,4 @@
-#include "serve/model_loader.h"
+#include "serve/tensor_loader.h"
 
 #include <fmt/format.h>
 
@@ -30,6 +30,7 @@
 #include "serve/mapped_files.h"
 #include "serve/public_text.h"
 #include "serve/repository.h"
+#include "serve/served_version.h"
 #include "serve/settings_from_config.h"
 #include "serve/shared_mapping.h"
 #include "serve/warmup.h"
@@ -38,59 +39,6 @@ namespace ridge::serve {
 namespace {
 
 using Sessions = std::vector<std::unique_ptr<engine::Session>>;
-
-Status choose_directory(const ServerOptions& options, const LoadRequest& request, ModelSource& source) {
-  if (!request.files.empty()) {
-    if (!request.config_json)
-      return Error{Code::kInvalid, "files were sent without a configuration; give parameters.config too"};
-    RIDGE_ASSIGN(std::shared_ptr<const TemporaryFolder> files, write_override_files(request.files));
-    source.directory = files->path();
-    source.files = std::move(files);
-    return {};
-  }
-  auto found = find_model(options.repositories, source.name);
-  if (!found) return Error{Code::kNotFound, "no repository has a model of that name"};
-  source.directory = found->path;
-  return {};
-}
-
-Status choose_config(const LoadRequest& request, ModelSource& source) {
-  if (request.config_json) {
-    source.sent = true;
-    source.config_key = "json:" + *request.config_json;
-    RIDGE_ASSIGN(source.config, parse_config_json(*request.config_json, "the configuration sent with the load"));
-    source.states_batch_size = states_batch_size_in_json(*request.config_json);
-    return {};
-  }
-  RIDGE_ASSIGN(std::optional<std::string> text, read_config_file(source.directory));
-  source.config_key = text ? "text:" + *text : "none";
-  source.config = empty_config();
-  if (text) {
-    RIDGE_ASSIGN(source.config, parse_config_text(*text, config_path(source.directory)));
-    source.states_batch_size = states_batch_size(*text);
-  }
-  return {};
-}
-
-// Of the files that the configuration names.
-std::string side_file_fingerprints(const ModelSource& source) {
-  std::string text;
-  for (const auto& output : source.config->output())
-    if (!output.label_filename().empty()) text += fingerprint(source.directory + "/" + output.label_filename());
-  for (const auto& state : source.config->sequence_batching().state())
-    for (const auto& initial : state.initial_state())
-      if (initial.has_data_file()) text += fingerprint(source.directory + "/initial_state/" + initial.data_file());
-  return text;
-}
-
-// A frequent mistake is a file beside the folder of its version.
-Error without_version(Error error, const std::string& directory) {
-  const std::vector<ModelDirectory> files = plain_models(directory);
-  if (!files.empty() && list_versions(directory).empty())
-    error.message += fmt::format("; move {} into {}/1 and name it model{}", files.front().path, directory,
-                                 std::filesystem::path(files.front().path).extension().string());
-  return error;
-}
 
 // The batch sizes that each instance has warmed up. All run the same; one failure cancels the promise for all.
 std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instances) {
@@ -186,6 +134,15 @@ ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConf
     gpus = options.find_gpus ? options.find_gpus(plan) : engine::usable_gpus(plan);
   }
   return place_instances(config, gpus);
+}
+
+// Triton runs without its rate limiter unless it is told to, so that these models serve as they do there by default.
+void warn_of_rate_limiter(const std::string& model, const inference::ModelConfig& config) {
+  if (std::ranges::any_of(config.instance_group(), [](const auto& group) { return group.has_rate_limiter(); }))
+    log::warning(
+        "model '{}': rate_limiter has no effect: there is no rate limiter here, and an instance runs whenever "
+        "it has requests",
+        model);
 }
 
 // One per instance. kUnsupported: the engine's threads cannot be kept on cores.
@@ -378,77 +335,9 @@ Result<EncoderPtr> encoder_of(const inference::ModelConfig& config, const ModelS
   return error;
 }
 
-}  // namespace
-
-Result<std::string> find_file(const ModelSource& source, int64_t version) {
-  Result<std::string> usual = find_model_file(source.directory, version, model_filename_of(*source.config));
-  if (usual || !source.config->default_model_filename().empty()) return usual;
-  for (const engine::Engine& engine : engine::known())
-    if (Result<std::string> own = find_model_file(source.directory, version, std::string(engine.default_file)))
-      return own;
-  return usual;
-}
-
-uint64_t bytes_of_folder(const std::string& folder) {
-  std::error_code error;
-  if (const auto size = std::filesystem::file_size(folder, error); !error) return size;
-  error.clear();
-  uint64_t bytes = 0;
-  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (std::error_code size_error; entry->is_regular_file(size_error)) bytes += entry->file_size(size_error);
-  return bytes;
-}
-
-Status check_free_memory(const ServerOptions& options, uint64_t file_bytes) {
-  const uint64_t free = options.free_memory ? options.free_memory() : 0;
-  if (free == 0 || file_bytes <= free) return {};
-  return Error{Code::kExhausted,
-               fmt::format("its files have {}, which its weights take at least, and {} of memory are free for this "
-                           "process; unload other "
-                           "models, or give it more memory",
-                           format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
-}
-
-Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request) {
-  RIDGE_TRY(check_model_name(name));
-  ModelSource source;
-  source.name = name;
-  RIDGE_TRY(choose_directory(options, request, source));
-  RIDGE_TRY(choose_config(request, source));
-  RIDGE_TRY(check_config(*source.config, name));
-  source.ensemble = is_ensemble(*source.config);
-  for (const auto& output : source.config->output())  // before anything reads the file
-    if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
-  for (const auto& state : source.config->sequence_batching().state())
-    for (const auto& initial : state.initial_state())
-      if (initial.has_data_file()) RIDGE_TRY(check_relative_path(initial.data_file()));
-  RIDGE_TRY(check_readable(source.directory));
-  Result<std::vector<int64_t>> versions =
-      choose_versions(version_policy_of(*source.config), list_versions(source.directory));
-  if (!versions) return without_version(std::move(versions).error(), source.directory);
-  source.versions = std::move(*versions);
-  return source;
-}
-
-std::vector<std::string> models_of_ensemble(const ServerOptions& options, const std::string& name,
-                                            const LoadRequest& request) {
-  ModelSource source;
-  const auto found = find_model(options.repositories, name);
-  if (!found && !request.config_json) return {};
-  if (found) source.directory = found->path;
-  if (!choose_config(request, source)) return {};
-  return models_of_steps(*source.config);
-}
-
-std::string source_fingerprint(const ModelSource& source, int64_t version) {
-  return source.config_key + "\n" + side_file_fingerprints(source) +
-         fingerprint(version_path(source.directory, version));
-}
-
-Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
-                                 WarmUps& warm_ups, const std::stop_token& stop) {
-  if (stop.stop_requested()) return load_cancelled();
+Result<LoadedModel> open_version(const LoadContext& context, const ModelSource& source, int64_t version) {
+  const ServerOptions& options = context.options;
+  if (context.stop.stop_requested()) return load_cancelled();
   const TimePoint start = options.clock->now();
   const LoadGuard guard;
   LoadedModel loaded;
@@ -460,6 +349,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.file_bytes = bytes_of_files(source, version, file);
   RIDGE_TRY(check_free_memory(options, loaded.file_bytes));
   const ConfigPtr placed = placed_config(options, config_for(*source.config, file));
+  warn_of_rate_limiter(source.name, *placed);
   RIDGE_ASSIGN(loaded.hosts, hosts_of(options, source.name, *placed));
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, loaded.hosts, file));
   if (source.sent)
@@ -482,8 +372,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.encoder = encoder_of(*config, loaded.settings, std::filesystem::path(file).parent_path().string());
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
-  std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
-  const WarmUpEnd end(*options.clock, options.warmup_limit, stop);
+  std::optional<WarmUps::Scope> warming(std::in_place, context.warm_ups, source.name);
+  const WarmUpEnd end(*options.clock, options.warmup_limit, context.stop);
   if (const Status rows = check_rows(facts, loaded, plans.front(), end, *options.clock);
       !rows && loaded.settings.batching()) {
     RIDGE_TRY(end.check());
@@ -507,13 +397,19 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   return loaded;
 }
 
-Result<LoadedEnsemble> load_ensemble(const ServerOptions& options, const ModelSource& source, int64_t version) {
-  const TimePoint start = options.clock->now();
-  RIDGE_ASSIGN(LoadedEnsemble loaded, read_ensemble(*source.config, source.name, version, source.directory));
-  loaded.fingerprint = source_fingerprint(source, version);
-  loaded.files = source.files;
-  loaded.load_time = options.clock->now() - start;
-  return loaded;
+}  // namespace
+
+Result<std::shared_ptr<Servable>> load_tensor_model(const LoadContext& context, const ModelSource& source,
+                                                    int64_t version) {
+  RIDGE_ASSIGN(LoadedModel loaded, open_version(context, source, version));
+  const engine::Info& engine = loaded.sessions.front()->info();
+  log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
+            to_seconds(loaded.load_time), engine.name, engine.version, engine.device,
+            counted(loaded.sessions.size(), "instance"));
+  auto served = std::make_shared<ServedVersion>(std::move(loaded), context.timer, *context.options.clock,
+                                                context.options.recorder.get(), context.run_limit, context.cache);
+  served->start();
+  return std::shared_ptr<Servable>(std::move(served));
 }
 
 }  // namespace ridge::serve
