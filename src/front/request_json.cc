@@ -104,18 +104,13 @@ Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) 
                  std::string(simdjson::minify(value)).substr(0, 60));
 }
 
-Result<bool> pick_member(const dom::key_value_pair& member, std::span<const MemberTarget> wanted) {
-  for (const MemberTarget& target : wanted) {
-    if (target.key != member.key) continue;
-    if (target.into->has_value()) return invalid("member " + in_quotes(member.key) + " is given twice");
-    *target.into = member.value;
-    return true;
-  }
-  return false;
-}
-
 Status pick(const dom::object& object, std::span<const MemberTarget> wanted) {
-  for (dom::key_value_pair member : object) RIDGE_TRY(pick_member(member, wanted));
+  for (dom::key_value_pair member : object)
+    for (const MemberTarget& target : wanted) {
+      if (target.key != member.key) continue;
+      if (target.into->has_value()) return invalid("member " + in_quotes(member.key) + " is given twice");
+      *target.into = member.value;
+    }
   return {};
 }
 

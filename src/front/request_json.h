@@ -37,10 +37,7 @@ struct MemberTarget {
   std::optional<simdjson::dom::element>* into;
 };
 
-// Whether the member is a wanted one. One that is given twice is ambiguous, and an error.
-Result<bool> pick_member(const simdjson::dom::key_value_pair& member, std::span<const MemberTarget> wanted);
-
-// All members of an object; unknown ones are ignored.
+// All members of an object; unknown ones are ignored. A wanted one that is given twice is ambiguous, and an error.
 Status pick(const simdjson::dom::object& object, std::span<const MemberTarget> wanted);
 
 }  // namespace ridge::front

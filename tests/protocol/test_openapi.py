@@ -19,7 +19,7 @@ def test_the_document_is_json_and_names_every_endpoint(server):
     document = answer.json()
     assert document["openapi"] == "3.1.0" and document["info"]["version"] == server.get("/v2").json()["version"]
     assert {"/v2/models/{model}/infer", "/v2/models/{model}/versions/{version}/infer",
-            "/v2/models/{model}/generate_stream", "/v1/models/{model}:predict", "/metrics"} <= set(document["paths"])
+            "/v1/models/{model}:predict", "/metrics"} <= set(document["paths"])
     assert server.request("POST", "/v2/docs").status == 405
 
 

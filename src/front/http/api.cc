@@ -206,8 +206,7 @@ std::optional<openai::OpenAiCall> openai_call(Endpoint endpoint) {
 }
 
 bool is_inference(Endpoint endpoint) {
-  return endpoint == Endpoint::kInfer || endpoint == Endpoint::kGenerate || endpoint == Endpoint::kGenerateStream ||
-         endpoint == Endpoint::kPredict || openai_call(endpoint);
+  return endpoint == Endpoint::kInfer || endpoint == Endpoint::kPredict || openai_call(endpoint);
 }
 
 bool is_of_regions(Endpoint endpoint) {

@@ -7,7 +7,6 @@
 
 #include "front/error_text.h"
 #include "front/http/coding_fields.h"
-#include "front/http/generate_response.h"
 #include "front/http/infer_response.h"
 #include "front/http/predict_response.h"
 #include "front/infer_rules.h"
@@ -68,12 +67,8 @@ struct InferEndpoint::Call {
     return response;
   }
   Result<Response> encoded_outputs() {
-    switch (route.endpoint) {
-      case Endpoint::kGenerate: return encode_generate_response(*answer);
-      case Endpoint::kGenerateStream: return encode_generate_event(*answer);
-      case Endpoint::kPredict: return encode_predict_response(*answer, format.predict);
-      default: return encode_infer_response(std::move(*answer), format);
-    }
+    return route.endpoint == Endpoint::kPredict ? encode_predict_response(*answer, format.predict)
+                                                : encode_infer_response(std::move(*answer), format);
   }
   Response encoded() {
     if (!answer) return inference_error_response(answer.error());
@@ -177,13 +172,6 @@ Result<DecodedRequest> InferEndpoint::decode_raw_body(std::shared_ptr<const Body
   return decode_raw(std::move(body), model);
 }
 
-Result<DecodedRequest> InferEndpoint::decode_for_model(const Body& body, const Route& route,
-                                                       RequestDecoders& decoders) const {
-  RIDGE_ASSIGN(serve::ModelMetadata model, service_.metadata(route.model, route.version));
-  return route.endpoint == Endpoint::kPredict ? decoders.predict.decode(body, model)
-                                              : decoders.generate.decode(body, model);
-}
-
 Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decoders) const {
   const uint64_t limit = options_.max_input_bytes;
   size_t align_at = 0;
@@ -191,7 +179,10 @@ Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decode
     if (Result<size_t> length = parse_header_length(*call.inference_length, limit); length) align_at = *length;
   RIDGE_ASSIGN(std::shared_ptr<const Body> body,
                unpacked(std::move(call.body), call.content_encoding, {limit, kInputSizeOption}, align_at));
-  if (call.route.endpoint != Endpoint::kInfer) return decode_for_model(*body, call.route, decoders);
+  if (call.route.endpoint == Endpoint::kPredict) {
+    RIDGE_ASSIGN(const serve::ModelMetadata model, service_.metadata(call.route.model, call.route.version));
+    return decoders.predict.decode(*body, model);
+  }
   if (!call.inference_length) {
     if (body->size() == 0) return Error{Code::kInvalid, "the request has no body; send a JSON object with 'inputs'"};
     return decoders.infer.decode(std::move(body), std::nullopt);

@@ -1,4 +1,4 @@
-// InferEndpoint: POST …/infer, …/generate, …/generate_stream and …:predict, from the body to the answer.
+// InferEndpoint: POST …/infer and …:predict, from the body to the answer.
 //
 // Small bodies are read and small answers written on the I/O thread of their connection, because handing them over would cost
 // more. Large ones go to a few separate threads, so that they do not block other requests; on their connection later requests
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "front/client_policy.h"
-#include "front/http/generate_request.h"
 #include "front/http/infer_request.h"
 #include "front/http/message.h"
 #include "front/http/predict_request.h"
@@ -35,7 +34,6 @@ struct InferOptions {
 // For one thread.
 struct RequestDecoders {
   InferDecoder infer;
-  GenerateDecoder generate;
   PredictDecoder predict;
 };
 
@@ -55,7 +53,6 @@ class InferEndpoint {
   bool read(Call& call, RequestDecoders& decoders) const;
   Result<DecodedRequest> decode(Call& call, RequestDecoders& decoders) const;
   Result<DecodedRequest> decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const;
-  Result<DecodedRequest> decode_for_model(const Body& body, const Route& route, RequestDecoders& decoders) const;
   void submit(const CallPtr& call, serve::Round* round = nullptr);
   std::optional<Response> answer(const CallPtr& call, const ReplyTo& reply_to);
 

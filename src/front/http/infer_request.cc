@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "front/http/request_parameters.h"
 #include "front/http/tensor_values.h"
 #include "front/infer_rules.h"
 #include "front/request_json.h"
@@ -17,11 +16,52 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+// Values are strings, numbers or booleans, which the reader of a parameter interprets. Unknown ones are ignored.
 Result<dom::object> read_parameters(const dom::element& value) {
   if (!value.is_object()) return wrong_type("'parameters'", "an object", value);
   dom::object parameters = value.get_object().value_unsafe();
-  for (dom::key_value_pair member : parameters) RIDGE_TRY(check_parameter(member));
+  for (dom::key_value_pair member : parameters)
+    if (member.value.is_array() || member.value.is_object())
+      return wrong_type("parameter " + in_quotes(member.key), "a string, number or boolean", member.value);
   return parameters;
+}
+
+Result<serve::SequenceId> read_sequence_id(const dom::element& value) {
+  if (value.is_string()) return serve::SequenceId(std::string(value.get_string().value_unsafe()));
+  if (value.is_uint64()) return serve::SequenceId(value.get_uint64().value_unsafe());
+  return wrong_type("parameter 'sequence_id'", "an unsigned integer or a string", value);
+}
+
+// Those of a whole request.
+Status read_request_parameters(const dom::object& parameters, DecodedRequest& decoded) {
+  std::optional<dom::element> binary, priority, timeout, sequence, start, end;
+  RIDGE_TRY(
+      pick(parameters, std::array{MemberTarget{"binary_data_output", &binary}, MemberTarget{"priority", &priority},
+                                  MemberTarget{"timeout", &timeout}, MemberTarget{"sequence_id", &sequence},
+                                  MemberTarget{"sequence_start", &start}, MemberTarget{"sequence_end", &end}}));
+  if (sequence) {
+    RIDGE_ASSIGN(decoded.request.sequence.id, read_sequence_id(*sequence));
+  }
+  if (start) {
+    RIDGE_ASSIGN(decoded.request.sequence.start, read_bool(*start, "parameter 'sequence_start'"));
+  }
+  if (end) {
+    RIDGE_ASSIGN(decoded.request.sequence.end, read_bool(*end, "parameter 'sequence_end'"));
+  }
+  if (binary) {
+    RIDGE_ASSIGN(decoded.format.binary, read_bool(*binary, "parameter 'binary_data_output'"));
+  }
+  if (priority) {
+    if (priority->is_uint64())
+      decoded.request.priority = priority->get_uint64().value_unsafe();
+    else
+      RIDGE_TRY(read_unsigned(*priority, "parameter 'priority'"));
+  }
+  if (timeout) {
+    RIDGE_ASSIGN(int64_t microseconds, read_unsigned(*timeout, "parameter 'timeout' [microseconds]"));
+    set_timeout(decoded.request, microseconds);
+  }
+  return {};
 }
 
 Result<Shape> read_shape(const dom::element& value) {
@@ -189,9 +229,7 @@ Status read_request(Reading& reading, const dom::object& object, DecodedRequest&
   }
   if (parameters) {
     RIDGE_ASSIGN(dom::object given, read_parameters(*parameters));
-    RequestParameters known;
-    for (dom::key_value_pair member : given) RIDGE_TRY(known.take(member));
-    RIDGE_TRY(known.read_into(decoded));
+    RIDGE_TRY(read_request_parameters(given, decoded));
   }
   if (!inputs) return invalid("'inputs' is missing");
   RIDGE_TRY(read_inputs(reading, *inputs, decoded.request.inputs));

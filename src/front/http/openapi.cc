@@ -5,9 +5,18 @@
 #include "base/json.h"
 #include "front/http/page_text.h"
 #include "front/http/route.h"
+#include "front/openai/request.h"
 
 namespace ridge::front::http {
 namespace {
+
+// What stands in the table of members, not in page/openapi.json.
+using openai::OpenAiCall;
+constexpr std::pair<const char*, OpenAiCall> kRequests[] = {{"CompletionRequest", OpenAiCall::kCompletion},
+                                                            {"ChatRequest", OpenAiCall::kChat},
+                                                            {"EmbeddingRequest", OpenAiCall::kEmbedding},
+                                                            {"TokenizeRequest", OpenAiCall::kTokenize},
+                                                            {"DetokenizeRequest", OpenAiCall::kDetokenize}};
 
 Json reference(std::string_view kind, std::string_view name) {
   return {{"$ref", "#/components/" + std::string(kind) + "/" + std::string(name)}};
@@ -59,7 +68,11 @@ Json with_version(Json item) {
 std::string openapi_document(const std::string& server_version) {
   Json document = Json::parse(page_text("openapi"));
   document["info"]["version"] = server_version;
+  for (const auto& [name, call] : kRequests) document["components"]["schemas"][name] = openai::request_schema(call);
   Json& paths = document["paths"];
+  for (const RouteRow& row : route_table())
+    if (row.groups == kHealthCalls && row.path != "/")  // a page for people
+      paths[std::string(row.path)]["get"]["security"] = Json::array();
   for (auto& [path, item] : paths.items())
     for (auto& [method, operation] : item.items()) expand(operation);
   for (const RouteRow& row : route_table())

@@ -43,5 +43,21 @@ TEST(OpenApi, SaysWhichCallsNeedNoKey) {
   }
 }
 
+TEST(OpenApi, HasTheMembersOfOpenAisRequestsAsTheyAreRead) {
+  const nlohmann::json schemas = nlohmann::json::parse(openapi_document("1"))["components"]["schemas"];
+  const nlohmann::json &chat = schemas["ChatRequest"]["properties"], &text = schemas["CompletionRequest"]["properties"];
+  EXPECT_EQ(chat["n"], nlohmann::json::parse(R"({"type":["integer","null"],"minimum":1,"maximum":128,)"
+                                             R"("description":"answers to each prompt"})"));
+  EXPECT_EQ(text["top_p"], nlohmann::json::parse(R"({"type":["number","null"],"exclusiveMinimum":0,"maximum":1})"));
+  EXPECT_EQ(text["max_tokens"]["minimum"], 0);
+  EXPECT_EQ(chat["max_tokens"]["minimum"], 1);
+  EXPECT_EQ(chat["user"]["maxLength"], 512);
+  EXPECT_FALSE(chat["seed"].contains("minimum"));
+  EXPECT_FALSE(chat.contains("audio")) << "it is refused";
+  EXPECT_EQ(schemas["ChatRequest"]["required"], nlohmann::json({"messages"}));
+  EXPECT_EQ(schemas["EmbeddingRequest"]["required"], nlohmann::json({"input"}));
+  EXPECT_FALSE(schemas["TokenizeRequest"].contains("required"));
+}
+
 }  // namespace
 }  // namespace ridge::front::http

@@ -1,4 +1,4 @@
-// Any bytes are either a request of TensorFlow Serving's REST predict or an error, and either one of Triton's generate or an error.
+// Any bytes are either a request of TensorFlow Serving's REST predict or an error.
 // The first byte chooses the model. Each input of a decoded request is whole, and its answer is valid JSON or an error.
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "front/fake_service.h"
-#include "front/http/generate_request.h"
-#include "front/http/generate_response.h"
 #include "front/http/predict_request.h"
 #include "front/http/predict_response.h"
 
@@ -56,14 +54,11 @@ void check_json(const Result<Response>& response) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   static PredictDecoder predict;
-  static GenerateDecoder generate;
   const serve::ModelMetadata model = model_of(data[0]);
   Body body;
   body.start(size - 1);
   body.append(std::as_bytes(std::span(data + 1, size - 1)));
   if (auto decoded = predict.decode(body, model); is_whole(decoded) && !decoded->request.inputs.empty())
     check_json(encode_predict_response(answer_to(decoded->request), decoded->format.predict));
-  if (auto decoded = generate.decode(body, model); is_whole(decoded))
-    check_json(encode_generate_response(answer_to(decoded->request)));
   return 0;
 }

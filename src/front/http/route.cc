@@ -46,8 +46,6 @@ constexpr RouteRow kRoutes[] = {
     {"/v2/models/{model}/config", kModelConfig, kGet, kDescribingCalls, true},
     {"/v2/models/{model}/stats", kStatistics, kGet, kStatisticsCalls, true},
     {"/v2/models/{model}/infer", kInfer, kPost, kInferenceCalls, true},
-    {"/v2/models/{model}/generate", kGenerate, kPost, kInferenceCalls, true},
-    {"/v2/models/{model}/generate_stream", kGenerateStream, kPost, kInferenceCalls, true},
     {"/v2/repository/index", kIndex, kPost, kOperatorCalls},
     {"/v2/repository/models/{model}/load", kLoad, kPost, kOperatorCalls},
     {"/v2/repository/models/{model}/unload", kUnload, kPost, kOperatorCalls},
@@ -79,9 +77,13 @@ constexpr const char* kNoRepositoryNames = "repository names in the path are not
 constexpr const char* kNoRegionName =
     "'region name' is necessary to register a shared memory region: …/region/NAME/register";
 constexpr const char* kOnlyPredict = "of TensorFlow Serving's calls only :predict is supported";
+constexpr const char* kNoGenerate =
+    "Triton's generate is not supported; send tensors to …/infer, and prompts to /v1/completions";
 constexpr RefusedPath kRefused[] = {
     {"/v1/models/{model}:classify", 501, kOnlyPredict},
     {"/v1/models/{model}:regress", 501, kOnlyPredict},
+    {"/v2/models/{model}/generate", 501, kNoGenerate},
+    {"/v2/models/{model}/generate_stream", 501, kNoGenerate},
     {"/v2/repository/{repository}/index", 501, kNoRepositoryNames},
     {"/v2/repository/{repository}/models/{model}/load", 501, kNoRepositoryNames},
     {"/v2/repository/{repository}/models/{model}/unload", 501, kNoRepositoryNames},

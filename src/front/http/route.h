@@ -21,8 +21,6 @@ enum class Endpoint : uint8_t {
   kModelConfig,
   kStatistics,
   kInfer,
-  kGenerate,
-  kGenerateStream,
   kModelStatus,  // TensorFlow Serving's
   kPredict,      // likewise
   kTextModels,   // OpenAI's, and so the next three

@@ -13,10 +13,12 @@
 #include "base/log.h"
 #include "front/error_text.h"
 #include "front/http/coding_fields.h"
+#include "front/json_text.h"
 #include "front/openai/answer.h"
 #include "front/openai/request.h"
 #include "front/openai/response.h"
 #include "front/openai/values.h"
+#include "front/request_json.h"
 #include "front/span_id.h"
 #include "serve/embedding.h"
 #include "serve/text_model.h"
@@ -131,6 +133,17 @@ http::Response tokens_response(const OpenAiRequest& request, const serve::TextMo
   return response;
 }
 
+http::Response text_response(OpenAiRequest& request, const serve::TextModel& model) {
+  const Result<std::vector<int32_t>> tokens = reader_of(model).tokens_of(request.prompts.front(), false);
+  if (!tokens) return refusal(tokens.error(), "tokens");
+  for (const int32_t token : *tokens)
+    if (model.tokenizer().piece_of(token).empty())
+      return refusal(invalid("model '" + model.name() + "' has no token " + std::to_string(token)), "tokens");
+  http::Response response;
+  response.text = dump_json({{"prompt", model.tokenizer().decode(*tokens, true)}});
+  return response;
+}
+
 // What a request gets that names none.
 template <typename Model>
 Result<Model> only_one(std::vector<Model> all, const char* what) {
@@ -148,6 +161,7 @@ struct EmbeddingsAnswer {
   std::string model;
   bool base64 = false;
   std::optional<int64_t> dimensions;
+  std::vector<std::string> unknown;  // members of the request
   int64_t tokens = 0;
   std::shared_ptr<Trace> trace;  // null: not traced
   MemoryHold memory;
@@ -179,7 +193,7 @@ struct EmbeddingsAnswer {
       serve::normalise(vector);
     }
     http::Response response;
-    response.text = embeddings_answer(model, *vectors, base64, tokens);
+    response.text = embeddings_answer(model, *vectors, base64, tokens, unknown);
     return response;
   }
 };
@@ -226,6 +240,9 @@ struct OpenAiEndpoint::Call {
   TimePoint arrived;
   std::stop_token client;
   http::Responder responder;
+  // The version that answers, found once; one of them.
+  serve::TextModelPtr model = {};
+  serve::EncoderPtr encoder = {};
 
   void send(http::Response response) { responder.send(std::move(response)); }
 };
@@ -292,44 +309,48 @@ void OpenAiEndpoint::run(Call& call) {
                              ""));
   if (!call.memory.set(std::max(to_read, kToRead * body_bytes))) throw std::bad_alloc();
   std::string about;
-  const HabitsOf habits = [this](const std::string& name) {
-    const Result<serve::TextModelPtr> model = model_of(name);
-    return model ? ModelHabits{(*model)->usual_sampling(), (*model)->answer_form()} : ModelHabits();
-  };
-  Result<OpenAiRequest> request = read_openai_request(**body, call.call, habits, about);
+  Result<OpenAiRequest> request = read(call, **body, about);
   body = std::shared_ptr<const Body>();
   if (!request) return call.send(refusal(request.error(), std::move(about)));
-  name_unknown(request->unknown);
-  if (call.call == OpenAiCall::kEmbedding) return embed(call, std::move(*request));
-  Result<serve::TextModelPtr> model = model_of(request->model);
-  if (!model) return call.send(refusal(model.error(), "model"));
-  if (call.call == OpenAiCall::kDetokenize) {
-    http::Response response;
-    const Result<std::vector<int32_t>> tokens = reader_of(**model).tokens_of(request->prompts.front(), false);
-    if (!tokens) return call.send(refusal(tokens.error(), "tokens"));
-    for (const int32_t token : *tokens)
-      if ((*model)->tokenizer().piece_of(token).empty())
-        return call.send(
-            refusal(invalid("model '" + (*model)->name() + "' has no token " + std::to_string(token)), "tokens"));
-    response.text = dump_json({{"prompt", (*model)->tokenizer().decode(*tokens, true)}});
-    return call.send(std::move(response));
+  log_unknown(request->unknown);
+  switch (call.call) {
+    case OpenAiCall::kEmbedding: return embed(call, std::move(*request));
+    case OpenAiCall::kDetokenize: return call.send(text_response(*request, *call.model));
+    default: return generate(call, std::move(*request), body_bytes);
   }
-  generate(call, std::move(*request), **model, body_bytes);
 }
 
-// Once each, of so many names; what clients make up otherwise is not written into the log.
-void OpenAiEndpoint::name_unknown(const std::vector<std::string>& members) {
-  constexpr size_t kMostNames = 100, kLongestShown = 64;
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+// What a request leaves out is as the version has it that answers.
+Result<OpenAiRequest> OpenAiEndpoint::read(Call& call, const Body& body, std::string& about) const {
+  JsonParser parser;
+  RIDGE_ASSIGN(const simdjson::dom::object object, parser.parse(body.text()));
+  about = "model";
+  RIDGE_ASSIGN(const std::string name, model_named(object));
+  ModelHabits habits;
+  if (call.call == OpenAiCall::kEmbedding) {
+    RIDGE_ASSIGN(call.encoder, encoder_of(name));
+  } else {
+    RIDGE_ASSIGN(call.model, model_of(name));
+    habits = {call.model->usual_sampling(), call.model->answer_form()};
+  }
+  return read_openai_request(object, call.call, std::move(habits), about);
+}
+
+// Each name is logged once, and no more than kMostNames of them: clients can neither fill the log nor memory.
+void OpenAiEndpoint::log_unknown(const std::vector<std::string>& members) {
+  constexpr size_t kMostNames = 100;
   for (const std::string& member : members) {
-    if (member.size() > kLongestShown || member.find_first_not_of(kLetters) != std::string::npos) continue;
     MutexLock lock(mutex_);
-    if (unknown_.size() < kMostNames && unknown_.insert(member).second)
-      log::warning("requests have the member '{}', which is not known here and has no effect (said once)", member);
+    if (unknown_.size() == kMostNames || !unknown_.insert(member).second) continue;
+    std::string name;
+    append_json_string(name, member);  // nothing that ends a line
+    log::warning("requests have the member {}, which is not known here and has no effect (said once){}", name,
+                 unknown_.size() == kMostNames ? "; further unknown members are not logged" : "");
   }
 }
 
-void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextModel& model, uint64_t body_bytes) {
+void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, uint64_t body_bytes) {
+  serve::TextModel& model = *call.model;
   OpenAiAnswerOptions options;
   if (Status applied = apply_template(request, model, options.thoughts); !applied)
     return call.send(refusal(applied.error(), "messages"));
@@ -353,7 +374,8 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
                   .created = seconds_now(),
                   .logprobs = wanted.logprobs,
                   .token_ids = request.token_ids,
-                  .with_usage = request.usage};
+                  .with_usage = request.usage,
+                  .unknown = std::move(request.unknown)};
   options.choices = static_cast<size_t>(wanted.choices);
   options.stream = request.stream;
   options.usage_always = request.usage_always;
@@ -374,7 +396,9 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
   const auto answer = std::make_shared<OpenAiAnswer>(std::move(options), std::move(call.responder));
   for (size_t i = 0; i < answer->prompts().size(); ++i) {
     wanted.prompt = answer->prompts()[i].ids;
-    Result<std::unique_ptr<serve::TextTicket>> ticket = model.generate(wanted, answer->sink_of(i));
+    const bool last = i + 1 == answer->prompts().size();
+    Result<std::unique_ptr<serve::TextTicket>> ticket =
+        model.generate(last ? std::move(wanted) : wanted, answer->sink_of(i));
     if (!ticket) return answer->refuse(ticket.error());
     answer->hold(std::move(*ticket));
   }
@@ -382,16 +406,15 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
 }
 
 void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
-  Result<serve::EncoderPtr> encoder = encoder_of(request.model);
-  if (!encoder) return call.send(refusal(encoder.error(), "model"));
   serve::EmbeddingRequest wanted{.texts = {}, .arrived = call.arrived, .cancelled = call.client};
   auto answer = std::make_shared<EmbeddingsAnswer>(EmbeddingsAnswer{.responder = std::move(call.responder),
-                                                                    .model = (*encoder)->model,
+                                                                    .model = call.encoder->model,
                                                                     .base64 = request.base64,
                                                                     .dimensions = request.dimensions,
+                                                                    .unknown = std::move(request.unknown),
                                                                     .trace = {},
                                                                     .memory = std::move(call.memory)});
-  const Reader reader{answer->model, (*encoder)->tokenizer, (*encoder)->most_tokens};
+  const Reader reader{answer->model, call.encoder->tokenizer, call.encoder->most_tokens};
   for (Prompt& prompt : request.prompts) {
     Result<std::vector<int32_t>> tokens = reader.tokens_of(prompt, request.add_special);
     prompt = {};
@@ -402,7 +425,7 @@ void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
           invalid("the inputs have more than " + std::to_string(kMostInputTokens) + " tokens together"), "input"));
     wanted.texts.push_back(std::move(*tokens));
   }
-  if (const Status right = serve::check_texts(**encoder, wanted.texts); !right)
+  if (const Status right = serve::check_texts(*call.encoder, wanted.texts); !right)
     return answer->responder.send(refusal(right.error(), "input"));
   if (options_.keys) count_tokens(options_.keys->current().get(), call.key, answer->tokens, 0);
   answer->memory.set(static_cast<uint64_t>(answer->tokens) * sizeof(int32_t));
@@ -416,7 +439,7 @@ void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
   const auto infer = [this](serve::InferRequest one, serve::InferDone done) {
     service_.infer(std::move(one), std::move(done));
   };
-  serve::embed(infer, std::move(*encoder), std::move(wanted), [this, answer](Result<serve::Vectors> vectors) {
+  serve::embed(infer, std::move(call.encoder), std::move(wanted), [this, answer](Result<serve::Vectors> vectors) {
     answer->vectors = std::move(vectors);
     http::Responder back = std::move(answer->responder);
     // On the connection's thread, which does not outlive this endpoint.

@@ -47,9 +47,10 @@ class OpenAiEndpoint {
   void run(Call& call);
   Result<serve::TextModelPtr> model_of(const std::string& name) const;
   Result<serve::EncoderPtr> encoder_of(const std::string& name) const;
-  void generate(Call& call, OpenAiRequest request, serve::TextModel& model, uint64_t body_bytes);
+  Result<OpenAiRequest> read(Call& call, const Body& body, std::string& about) const;
+  void generate(Call& call, OpenAiRequest request, uint64_t body_bytes);
   void embed(Call& call, OpenAiRequest request);
-  void name_unknown(const std::vector<std::string>& members);
+  void log_unknown(const std::vector<std::string>& members);
 
   serve::Service& service_;
   const OpenAiOptions options_;

@@ -110,6 +110,22 @@ TEST_F(OpenAiTest, AnswersACompletionWhole) {
   EXPECT_EQ(answer["usage"]["completion_tokens"], 3);
 }
 
+TEST_F(OpenAiTest, NamesUnknownMembersInTheUsage) {
+  const nlohmann::json unknown = {"max_token"};
+  const std::string members = R"({"model":"m","prompt":"xy","max_token":5)";
+  EXPECT_EQ(generate("/v1/completions", members + "}")["usage"]["ridge"]["unknown"], unknown);
+  const std::vector<std::string> found =
+      events("/v1/completions", members + R"(,"stream":true,"stream_options":{"include_usage":true}})");
+  EXPECT_EQ(nlohmann::json::parse(found.at(found.size() - 2))["usage"]["ridge"]["unknown"], unknown);
+}
+
+// A reload between two look-ups would answer with the defaults of another version.
+TEST_F(OpenAiTest, LooksItsModelUpOnce) {
+  const int before = service_.text_model_calls;
+  generate("/v1/completions", R"({"model":"m","prompt":"xy"})");
+  EXPECT_EQ(service_.text_model_calls, before + 1);
+}
+
 TEST_F(OpenAiTest, AnswersAChatWholeByTheTemplate) {
   const nlohmann::json answer = generate("/v1/chat/completions", kHello);
   EXPECT_EQ(answer["choices"][0]["message"]["content"], "user: hello|assistant:");

@@ -32,10 +32,11 @@ void check_events(std::string_view events) {
 void check_answers(const OpenAiRequest& request, OpenAiCall call, std::string_view bytes) {
   const OpenAiForm form{.call = call == OpenAiCall::kChat ? call : OpenAiCall::kCompletion,
                         .id = request.user,
-                        .model = request.model,
+                        .model = request.user,
                         .logprobs = request.wanted.logprobs,
                         .token_ids = request.token_ids,
-                        .with_usage = request.usage};
+                        .with_usage = request.usage,
+                        .unknown = request.unknown};
   AnswerPart part;
   part.begins = true;
   part.text = bytes;
@@ -86,8 +87,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   body.start(bytes.size());
   body.append(std::as_bytes(std::span(bytes)));
   std::string about;
-  const Result<OpenAiRequest> request =
-      read_openai_request(body, call, [](const std::string&) { return ModelHabits(); }, about);
+  JsonParser parser;
+  const Result<simdjson::dom::object> object = parser.parse(body.text());
+  if (!object) return 0;
+  (void)model_named(*object);
+  const Result<OpenAiRequest> request = read_openai_request(*object, call, {}, about);
   if (request) {
     check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <=
           (call == OpenAiCall::kEmbedding ? size_t{kMostInputs} : size_t{kMostAnswers}));

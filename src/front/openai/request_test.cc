@@ -13,19 +13,16 @@ struct ReadRequest {
   std::string about;
 };
 
-// That of the model m.
-ModelHabits habits_of(const std::string& model) {
-  ModelHabits habits;
-  if (model == "m") habits.sampling.top_k = 20;
-  return habits;
-}
-
 ReadRequest read_as(OpenAiCall call, std::string_view json) {
   Body body;
   body.start(json.size());
   body.append(std::as_bytes(std::span(json.data(), json.size())));
   ReadRequest read;
-  read.request = read_openai_request(body, call, habits_of, read.about);
+  JsonParser parser;
+  if (const Result<simdjson::dom::object> object = parser.parse(body.text()))
+    read.request = read_openai_request(*object, call, {.sampling = {.top_k = 20}}, read.about);
+  else
+    read.request = object.error();
   return read;
 }
 
@@ -68,7 +65,6 @@ TEST(OpenAiRequest, WhatIsNotSaidIsAsOpenAiHasIt) {
   EXPECT_EQ(wanted.choices, 1);
   EXPECT_EQ(wanted.sampling.temperature, 1);
   EXPECT_EQ(wanted.sampling.top_k, 20);
-  EXPECT_EQ(read_as(OpenAiCall::kCompletion, R"({"prompt":"p"})").request->wanted.sampling.top_k, 0);
   EXPECT_EQ(completion(R"(,"top_k":3)").wanted.sampling.top_k, 3);
   EXPECT_EQ(completion(R"(,"top_k":null)").wanted.sampling.top_k, 20);
   EXPECT_EQ(wanted.logprobs, -1);
@@ -208,7 +204,8 @@ TEST(OpenAiRequest, TakesNoMoreThanClientsNeed) {
 }
 
 TEST(OpenAiRequest, MembersOfOtherServersAreIgnored) {
-  EXPECT_EQ(completion(R"(,"something":{"deep":[1]},"best_of":1,"suffix":"","use_beam_search":false)").model, "m");
+  EXPECT_EQ(completion(R"(,"something":{"deep":[1]},"best_of":1,"suffix":"","use_beam_search":false)").prompts.size(),
+            1U);
 }
 
 TEST(OpenAiRequest, AConversationBecomesTheTemplatesVariables) {
@@ -292,6 +289,10 @@ TEST(OpenAiRequest, MembersOfOtherServersMaySayWhatIsSoAnyway) {
   std::string many;
   for (int i = 0; i < 100; ++i) many += ",\"a" + std::to_string(i) + "\":1";
   EXPECT_EQ(completion(many).unknown.size(), kMostUnknown);
+  EXPECT_EQ(completion(",\"" + std::string(1000, 'x') + "\":1,\"y\":1,\"y\":2").unknown,
+            (std::vector<std::string>{std::string(kLongestUnknown, 'x'), "y"}));
+  EXPECT_EQ(chat(R"(,"stream":true,"stream_options":{"include_usage":true,"chunk":5})").unknown,
+            std::vector<std::string>{"stream_options.chunk"});
   EXPECT_TRUE(chat(R"(,"modalities":["text"],"echo":false)").unknown.empty());
   const auto about = [](const char* members) {
     return read_as(OpenAiCall::kChat, R"({"messages":[{"role":"user","content":"x"}],)" + std::string(members) + "}")

@@ -195,12 +195,23 @@ void append_head(std::string& text, const OpenAiForm& form, bool whole) {
   put(text, R"({"id":)", form.id, R"(,"object":)", object, R"(,"created":)", form.created, R"(,"model":)", form.model);
 }
 
-void append_usage(std::string& text, const serve::TextUsage& usage) {
+// What OpenAI's usage has no place for, where there is something to say.
+void append_ridge_usage(std::string& text, double limit_share, std::span<const std::string> unknown) {
+  if (limit_share <= 0 && unknown.empty()) return;
+  text += R"(,"ridge":{)";
+  if (limit_share > 0) put(text, R"("limit_share":)", std::round(1e4 * limit_share) / 1e4);
+  if (!unknown.empty()) {
+    text += limit_share > 0 ? R"(,"unknown":)" : R"("unknown":)";
+    append_list(text, unknown.size(), [&](size_t i) { put(text, unknown[i]); });
+  }
+  text += '}';
+}
+
+void append_usage(std::string& text, const OpenAiForm& form, const serve::TextUsage& usage) {
   put(text, R"({"prompt_tokens":)", usage.prompt_tokens, R"(,"completion_tokens":)", usage.completion_tokens,
       R"(,"total_tokens":)", usage.prompt_tokens + usage.completion_tokens,
       R"(,"prompt_tokens_details":{"cached_tokens":)", usage.cached_tokens, "}");
-  if (usage.bound_seconds > 0)
-    put(text, R"(,"ridge":{"limit_share":)", std::round(1e4 * usage.limit_share()) / 1e4, "}");
+  append_ridge_usage(text, usage.limit_share(), form.unknown);
   text += '}';
 }
 
@@ -219,7 +230,7 @@ void append_event(std::string& text, const OpenAiForm& form, std::string_view ch
   text.append(R"(,"choices":[)").append(choice).append("]");
   if (usage != nullptr) {
     text += R"(,"usage":)";
-    append_usage(text, *usage);
+    append_usage(text, form, *usage);
   } else if (form.with_usage) {
     text += R"(,"usage":null)";
   }
@@ -269,7 +280,7 @@ std::string whole_answer(const OpenAiForm& form, std::span<const AnswerPart> cho
   append_list(text, choices.size(), [&](size_t i) { append_choice(text, form, choices[i], true); });
   if (!choices.empty()) append_prompt_ids(text, form, choices.front());
   text += R"(,"usage":)";
-  append_usage(text, usage);
+  append_usage(text, form, usage);
   text += '}';
   return text;
 }
@@ -294,7 +305,7 @@ std::string usage_event(const OpenAiForm& form, const serve::TextUsage& usage) {
 }
 
 std::string embeddings_answer(std::string_view model, std::span<const std::vector<float>> vectors, bool base64,
-                              int64_t tokens) {
+                              int64_t tokens, std::span<const std::string> unknown) {
   std::string text = R"({"object":"list","data":)";
   append_list(text, vectors.size(), [&](size_t i) {
     const std::vector<float>& vector = vectors[i];
@@ -307,7 +318,9 @@ std::string embeddings_answer(std::string_view model, std::span<const std::vecto
       append_list(text, vector.size(), [&](size_t k) { put(text, vector[k]); });
     text += '}';
   });
-  put(text, R"(,"model":)", model, R"(,"usage":{"prompt_tokens":)", tokens, R"(,"total_tokens":)", tokens, "}}");
+  put(text, R"(,"model":)", model, R"(,"usage":{"prompt_tokens":)", tokens, R"(,"total_tokens":)", tokens);
+  append_ridge_usage(text, 0, unknown);
+  text += "}}";
   return text;
 }
 

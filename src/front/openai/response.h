@@ -24,6 +24,7 @@ struct OpenAiForm {
   int logprobs = -1;    // alternatives per token; −1: none at all
   bool token_ids = false;
   bool with_usage = false;  // the stream ends with the usage, and its other events say that they have none
+  std::vector<std::string> unknown = {};  // members of the request that have no effect
 };
 
 struct NamedCall {
@@ -72,9 +73,9 @@ std::string usage_event(const OpenAiForm& form, const serve::TextUsage& usage);
 constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 constexpr std::string_view kNoEvent = ":\n\n";  // a comment
 
-// One embedding of each text; `tokens`: of all texts together.
+// One embedding of each text; `tokens`: of all texts together; `unknown`: members of the request that have no effect.
 std::string embeddings_answer(std::string_view model, std::span<const std::vector<float>> vectors, bool base64,
-                              int64_t tokens);
+                              int64_t tokens, std::span<const std::string> unknown);
 
 // {"error":{"message","type","param","code"}} of a response that is an error.
 std::string openai_error(const http::Response& response);

@@ -61,6 +61,11 @@ TEST(OpenAiResponse, UsageComesInAnEventWithoutChoicesOrInEach) {
   EXPECT_TRUE(usage_event(form, known)
                   .ends_with(R"("cached_tokens":2},"ridge":{"limit_share":0.3333}}})"
                              "\n\n"));
+  form.unknown = {"max_token", "a\n\"b"};
+  EXPECT_TRUE(usage_event(form, known)
+                  .ends_with(R"("ridge":{"limit_share":0.3333,"unknown":["max_token","a\n\"b"]}}})"
+                             "\n\n"));
+  EXPECT_TRUE(whole_answer(form, {}, kUsage).ends_with(R"("ridge":{"unknown":["max_token","a\n\"b"]}}})"));
 }
 
 TEST(OpenAiResponse, CallsOfToolsInAStreamAndInAWholeAnswer) {

@@ -2,6 +2,7 @@
 // "slow" on another thread on request, "broken" with an error.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -119,6 +120,7 @@ class FakeService : public serve::Service {
   }
 
   Result<serve::TextModelPtr> text_model(const std::string& model) const override {
+    ++text_model_calls;
     for (const serve::TextModelPtr& each : texts)
       if (each->name() == model) return each;
     return Error{Code::kNotFound, "Request for unknown model: '" + model + "' is not found"};
@@ -147,6 +149,7 @@ class FakeService : public serve::Service {
   std::map<std::string, serve::ModelMetadata> models{
       {"echo", {"echo", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::TextModelPtr> texts;
+  mutable std::atomic<int> text_model_calls = 0;
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
   Status control;
