@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/data.h"
-#include "llm/config.h"
+#include "checkpoint/config.h"
 #include "llm/serving.h"
 
 namespace {
@@ -47,12 +47,12 @@ struct Row {
   int64_t whole(std::string_view column) const { return std::atoll(text(column).c_str()); }
 };
 
-llm::Format format_of(const std::string& name) {
-  static const std::map<std::string, llm::Format> kNames = {
-      {"bfloat16", llm::Format::kBf16},      {"fp8", llm::Format::kFp8},
-      {"fp8_block", llm::Format::kFp8Block}, {"nvfp4", llm::Format::kNvfp4},
-      {"w4a16_mxfp4", llm::Format::kMxfp4},  {"w4a8_mxfp4_mxfp8", llm::Format::kMxfp4},
-      {"int4_wo", llm::Format::kInt4},       {"", llm::Format::kBf16}};
+checkpoint::WeightFormat format_of(const std::string& name) {
+  static const std::map<std::string, checkpoint::WeightFormat> kNames = {
+      {"bfloat16", checkpoint::WeightFormat::kBf16},      {"fp8", checkpoint::WeightFormat::kFp8},
+      {"fp8_block", checkpoint::WeightFormat::kFp8Block}, {"nvfp4", checkpoint::WeightFormat::kNvfp4},
+      {"w4a16_mxfp4", checkpoint::WeightFormat::kMxfp4},  {"w4a8_mxfp4_mxfp8", checkpoint::WeightFormat::kMxfp4},
+      {"int4_wo", checkpoint::WeightFormat::kInt4},       {"", checkpoint::WeightFormat::kBf16}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown form of weights " + name);
   return found->second;
@@ -131,7 +131,7 @@ llm::Deployment deployment_of(const Row& row, const Options& options, std::map<s
   if (!models.contains(model)) {
     const std::string path = options.configs + "/" + model + ".json";
     const Json json = need(parse_json(need(read_file(path)), path));
-    models[model] = need(llm::config_from_json(json, model)).model;
+    models[model] = need(checkpoint::config_from_json(json, model)).model;
   }
   const std::string& device = row.text("device");
   if (!gpus.contains(device)) {

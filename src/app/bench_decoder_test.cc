@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/test_tuning.h"
-#include "llm/config.h"
+#include "checkpoint/config.h"
 
 namespace ridge::app {
 namespace {
@@ -69,7 +69,7 @@ TEST_F(BenchDecoder, FitsTheLineOfItsSteps) {
 
 // FLOPs and bytes counted by hand from the dimensions.
 TEST_F(BenchDecoder, SetsStepsBesideTheLimits) {
-  const Result<llm::Config> config = llm::config_from_json(parse_json(kTinyConfig, "").value(), "m");
+  const Result<checkpoint::Config> config = checkpoint::config_from_json(parse_json(kTinyConfig, "").value(), "m");
   ASSERT_TRUE(config) << config.error().message;
   const std::vector<int64_t> batches = {2};
   const std::vector<KindOfStep> steps = steps_of(64, 8, batches);

@@ -7,16 +7,17 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "checkpoint/config.h"
 #include "checkpoint/documents.h"
 #include "checkpoint/weights.h"
 #include "engine/engines.h"
-#include "llm/config.h"
+#include "llm/model.h"
 
 namespace ridge::app {
 
 Result<llm::Model> read_decoder_model(const std::string& folder) {
   RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(folder));
-  Result<llm::Config> config = llm::config_from_json(*documents.config, documents.name);
+  Result<checkpoint::Config> config = checkpoint::config_from_json(*documents.config, documents.name);
   if (config) return std::move(config->model);
   return Error{config.error().code,
                fmt::format("{}; a model other than a decoder is exported first: optimum-cli export "

@@ -12,9 +12,9 @@
 #include "app/run_control.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "checkpoint/config.h"
 #include "engine/decoder.h"
 #include "generate/step_line.h"
-#include "llm/config.h"
 #include "llm/simulate.h"
 #include "machine/machine.h"
 #include "predict/device_estimate.h"
@@ -154,7 +154,7 @@ struct LlmSource {
   std::optional<sizing::WeightFormat> stored = {};
   std::optional<double> kv_bits = {};
   std::optional<Precision> precision = {};  // a config's own
-  std::optional<llm::Config> config = {};
+  std::optional<checkpoint::Config> config = {};
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.

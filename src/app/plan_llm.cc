@@ -8,10 +8,10 @@
 #include "app/decoder_model.h"
 #include "app/plan_model.h"
 #include "base/file.h"
+#include "checkpoint/config.h"
 #include "checkpoint/documents.h"
 #include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
-#include "llm/config.h"
 #include "sizing/llm_graph.h"
 
 namespace ridge::app {
@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kDefaultContext = 4096, kDefaultPrompt = 1024;
 constexpr double kDefaultReservePercent = 10;  // like vLLM's gpu_memory_utilization 0.9
 
-Result<LlmSource> source_of(const Result<llm::Config>& config) {
+Result<LlmSource> source_of(const Result<checkpoint::Config>& config) {
   if (!config) return config.error();
   LlmSource source{.model = sizing::model_of(config->model), .precision = config->precision};
   if (config->quantised) {
@@ -34,7 +34,7 @@ Result<LlmSource> source_of(const Result<llm::Config>& config) {
 // What its metadata says, in the form that its tensors have.
 Result<LlmSource> source_of_gguf(const std::string& path) {
   RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(path));
-  RIDGE_ASSIGN(LlmSource source, source_of(llm::config_from_json(*documents.config, path)));
+  RIDGE_ASSIGN(LlmSource source, source_of(checkpoint::config_from_json(*documents.config, path)));
   source.stored = sizing::as_stored(documents.weight_bits);
   return source;
 }
@@ -62,7 +62,7 @@ Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const 
 }  // namespace
 
 Result<LlmSource> read_llm(const PlanRequest& request) {
-  if (!request.llm.flags.empty()) return source_of(llm::config_from_flags(request.llm.flags));
+  if (!request.llm.flags.empty()) return source_of(checkpoint::config_from_flags(request.llm.flags));
   if (checkpoint::is_gguf(request.model)) return source_of_gguf(request.model);
   if (request.model.ends_with(".json")) {
     RIDGE_ASSIGN(const std::string text, read_file(request.model));
@@ -75,7 +75,7 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
       RIDGE_ASSIGN(quantisation, parse_json(other, beside));
     }
     RIDGE_ASSIGN(LlmSource source,
-                 source_of(llm::config_from_json(json, request.model, quantisation ? &*quantisation : nullptr)));
+                 source_of(checkpoint::config_from_json(json, request.model, quantisation ? &*quantisation : nullptr)));
     if (const std::string folder = checkpoint_folder(request.model); checkpoint::is_graph_folder(folder)) {
       RIDGE_ASSIGN(const checkpoint::GraphConstants constants, checkpoint::graph_constants(folder));
       const double bits = 8 * static_cast<double>(constants.bytes) / source.model.parameters.total;

@@ -140,7 +140,7 @@ Result<llm::Space> space_of(const PlanRequest& request, const std::vector<Planne
   }
   if (r.weights.empty()) space.formats = {model.formats};
   for (const std::string& name : r.weights) {
-    RIDGE_ASSIGN(const llm::Format format, llm::format_from_name(name == "fp16" ? "bf16" : name));
+    RIDGE_ASSIGN(const checkpoint::WeightFormat format, checkpoint::weight_format(name == "fp16" ? "bf16" : name));
     space.formats.push_back({.attention = format, .feed_forward = format, .experts = format});
   }
   space.most_gpus = r.most_gpus;
@@ -278,7 +278,7 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   llm::Deployment base;
   base.model = source.config->model;
   // The engines load what was published in 32 bits in 16, unless told otherwise.
-  if (base.model.formats.attention == llm::Format::kFp32 && request.llm.serving.weights.empty()) {
+  if (base.model.formats.attention == checkpoint::WeightFormat::kFp32 && request.llm.serving.weights.empty()) {
     base.model.formats = {};
     base.model.notes.push_back("published as float32, which engines load in 16 bits; --weights fp32 plans the other");
   }
@@ -292,8 +292,9 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   // Two kinds of workers are for those who know their load, or ask for them.
   if (assumed && space.aggregated && request.llm.serving.deployments.empty()) space.disaggregated = false;
   if (!request.llm.kv.empty()) {
-    RIDGE_ASSIGN(const llm::Format cache, llm::format_from_name(request.llm.kv == "fp16" ? "bf16" : request.llm.kv));
-    base.cache_bits = llm::facts_of(cache).bits;
+    RIDGE_ASSIGN(const checkpoint::WeightFormat cache,
+                 checkpoint::weight_format(request.llm.kv == "fp16" ? "bf16" : request.llm.kv));
+    base.cache_bits = checkpoint::bits_of(cache);
   }
   base.draft_tokens = request.llm.serving.draft_tokens;
   auto [ways, missing] = llm::search(base, space, load);

@@ -3,50 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/fields.h"
+#include "checkpoint/architectures.h"
+#include "checkpoint/config.h"
 #include "checkpoint/documents.h"
 
 namespace ridge::checkpoint {
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 31;  // of one dimension: products of two stay in 64 bits
-constexpr int64_t kMostLayers = 10000;
-
-// Source: the modelling files of the transformers library.
-struct Kind {
-  std::string_view type;
-  bool always_qkv_bias = false;
-  bool output_bias = false;  // attention_bias is of the output projection too
-  bool qk_norm = false;
-  bool window_unless_off =
-      true;  // sliding_window is in use unless use_sliding_window is false; else only where it is true
-};
-constexpr std::array kKinds = {
-    Kind{.type = "llama", .output_bias = true},
-    Kind{.type = "mistral"},
-    Kind{.type = "qwen2", .always_qkv_bias = true, .window_unless_off = false},
-    Kind{.type = "qwen3", .output_bias = true, .qk_norm = true, .window_unless_off = false},
-};
-
 Error unsupported(std::string message) { return {Code::kUnsupported, std::move(message)}; }
 
-Result<Kind> kind_of(const Json& json) {
-  RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(json, "model_type", ""));
-  std::string known;
-  for (const Kind& kind : kKinds) {
-    if (kind.type == type) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(kind.type);
-  }
-  return unsupported(fmt::format("model_type '{}' has no decoder here; known: {}", type, known));
-}
-
 // What would silently compute something else.
-Status refuse_foreign(const Json& json) {
+Status refuse_uncomputed(const Json& json) {
   const auto architectures = json.find("architectures");
   if (architectures != json.end() && architectures->is_array() && !architectures->empty()) {
     const std::string name =
@@ -67,15 +39,6 @@ Status refuse_foreign(const Json& json) {
   RIDGE_ASSIGN(const double rotated, json_member_or<double>(json, "partial_rotary_factor", 1.0));
   if (rotated != 1) return unsupported("partial_rotary_factor: only heads that are rotated as a whole are known");
   return {};
-}
-
-// Within its sliding window a model attends to everything.
-Result<int64_t> context_of(const Json& json, const Kind& kind, int64_t context, const Rope& rope) {
-  if (rope.scaling == RopeScaling::kYarn)
-    context = std::max(context, static_cast<int64_t>(std::min(rope.original_context * rope.factor, double{kLargest})));
-  RIDGE_ASSIGN(const int64_t window, json_member_or<int64_t>(json, "sliding_window", 0));
-  RIDGE_ASSIGN(const bool used, json_member_or<bool>(json, "use_sliding_window", kind.window_unless_off));
-  return used && window > 0 ? std::min(window, context) : context;
 }
 
 // Source: transformers, modeling_rope_utils.py (_compute_yarn_parameters).
@@ -154,54 +117,68 @@ Result<std::vector<int64_t>> ids_of(const Json& json, const char* member, int64_
   return ids;
 }
 
-Status read_dimensions(const Json& json, DecoderConfig& config) {
-  config.kv_heads = config.head_dim = 0;
-  RIDGE_TRY(read_fields(json, [&](auto& visit) {
-    visit("hidden_size", config.hidden, at_least(1));
-    visit("num_hidden_layers", config.layers, at_least(1));
-    visit("num_attention_heads", config.heads, at_least(1));
-    visit.optional("num_key_value_heads", config.kv_heads, at_least(1));
-    visit.optional("head_dim", config.head_dim, at_least(1));
-    visit("intermediate_size", config.intermediate, at_least(1));
-    visit("vocab_size", config.vocabulary, at_least(1));
-    visit("max_position_embeddings", config.context, at_least(1));
-    visit.optional("rms_norm_eps", config.rms_norm_eps, above(0));
-    visit.optional("tie_word_embeddings", config.tied_embeddings);
-  }));
-  if (config.kv_heads == 0) config.kv_heads = config.heads;
-  for (const int64_t size : {config.hidden, config.heads, config.kv_heads, config.head_dim, config.intermediate,
-                             config.vocabulary, config.context})
-    if (size > kLargest) return invalid(fmt::format("{} is not a possible dimension of a model", size));
-  if (config.layers > kMostLayers)
-    return invalid(fmt::format("num_hidden_layers is {}: not a number of layers", config.layers));
-  if (config.heads % config.kv_heads != 0)
-    return invalid(fmt::format("{} heads cannot share {} heads of keys and values", config.heads, config.kv_heads));
-  if (config.head_dim == 0 && config.hidden % config.heads != 0)
-    return invalid(fmt::format("hidden_size {} is not a multiple of the {} heads, and head_dim is not given",
-                               config.hidden, config.heads));
-  if (config.head_dim == 0) config.head_dim = config.hidden / config.heads;
+// What is described and not computed would silently be left out.
+bool is_computed(const Model& model) {
+  return model.positions == 0 && model.norms_per_layer == 2 && model.outer_norms == 1 && !model.norm_bias &&
+         !model.head_bias && std::ranges::all_of(model.layers, [](const Layers& layers) {
+           const Attention& a = layers.attention;
+           const FeedForward& f = layers.feed_forward;
+           return (a.kind == AttentionKind::kFull || a.kind == AttentionKind::kWindow) && !a.sinks && !a.output_gate &&
+                  !a.qk_norm_wide && f.gated && !f.bias && f.experts == 0;
+         });
+}
+
+Status take_dimensions(const Json& json, const Model& model, DecoderConfig& config) {
+  const Attention& attention = model.layers.front().attention;
+  config.hidden = model.hidden;
+  config.layers = model.layer_count();
+  config.heads = attention.heads;
+  config.kv_heads = attention.kv_heads;
+  config.head_dim = attention.head_dim;
+  config.intermediate = model.layers.front().feed_forward.intermediate;
+  config.vocabulary = model.vocabulary;
+  config.context = model.context;
+  config.tied_embeddings = model.tied_embeddings;
+  config.qkv_bias = attention.qkv_bias;
+  config.output_bias = attention.output_bias;
+  config.qk_norm = attention.qk_norm;
+  if (config.context < 1) return invalid("member 'max_position_embeddings' is missing or 0");
   if (config.head_dim % 2 != 0)
     return invalid(fmt::format("head_dim is {}: rotary positions need an even one", config.head_dim));
-  return {};
+  return read_fields(json, [&](auto& visit) { visit.optional("rms_norm_eps", config.rms_norm_eps, above(0)); });
+}
+
+// Within its sliding window a model attends to everything.
+int64_t context_of(const DecoderConfig& config, const Model& model) {
+  constexpr double kLongest = 1U << 31U;
+  int64_t context = config.context;
+  if (config.rope.scaling == RopeScaling::kYarn)
+    context =
+        std::max(context, static_cast<int64_t>(std::min(config.rope.original_context * config.rope.factor, kLongest)));
+  for (const Layers& layers : model.layers)
+    if (layers.attention.window > 0) context = std::min(context, layers.attention.window);
+  return context;
 }
 
 Result<DecoderConfig> read_config(const Json& json, const Json* generation) {
   if (!json.is_object()) return invalid("a config is a JSON object");
   DecoderConfig config;
-  RIDGE_ASSIGN(const Kind kind, kind_of(json));
-  config.kind = kind.type;
-  RIDGE_TRY(refuse_foreign(json));
-  RIDGE_TRY(read_dimensions(json, config));
+  RIDGE_ASSIGN(config.kind, json_member_or<std::string>(json, "model_type", ""));
+  if (const Architecture* known = architecture_of(config.kind); known == nullptr || !known->has(Trait::kServed))
+    return unsupported(fmt::format("model_type '{}' has no decoder here; known: {}", config.kind, served_types()));
+  RIDGE_TRY(refuse_uncomputed(json));
+  RIDGE_ASSIGN(const Config described, describe(json, {}));
+  if (!is_computed(described.model))
+    return unsupported(
+        "its config.json describes a part that the decoder does not compute; known: full attention or a "
+        "sliding window, and a dense network of three matrices without biases");
+  RIDGE_TRY(take_dimensions(json, described.model, config));
   RIDGE_ASSIGN(config.rope, rope_of(json, config.context));
-  RIDGE_ASSIGN(config.context, context_of(json, kind, config.context, config.rope));
+  config.context = context_of(config, described.model);
   if (config.rope.scaling == RopeScaling::kDivisors &&
       static_cast<int64_t>(config.rope.divisors.size()) != config.head_dim / 2)
     return invalid(fmt::format("{} divisors of positions for the {} frequencies of a head", config.rope.divisors.size(),
                                config.head_dim / 2));
-  RIDGE_ASSIGN(const bool bias, json_member_or<bool>(json, "attention_bias", false));
-  config.qkv_bias = bias || kind.always_qkv_bias;
-  config.output_bias = bias && kind.output_bias;
-  config.qk_norm = kind.qk_norm;
   for (const Json* from : {&json, generation}) {
     if (from == nullptr || !from->is_object()) continue;
     RIDGE_ASSIGN(const std::vector<int64_t> bos, ids_of(*from, "bos_token_id", config.vocabulary));

@@ -1,5 +1,5 @@
 // What a decoder computes, from a checkpoint's config.json: only what every number of the forward pass depends on, so anything that is not known is
-// refused by name. What a model costs is llm/config.h, which sizes many more kinds. Pure, but for read_decoder_config().
+// refused by name. config.h describes many more, to size them. Pure, but for read_decoder_config().
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct DecoderConfig {
   std::vector<int64_t> eos;  // tokens that end an answer
 };
 
-// "rope_scaling" of type "divisors" is ridge's own, for GGUF. Kinds: llama, mistral, qwen2, qwen3. `generation`: generation_config.json, or null; its token ids count before the config's.
+// "rope_scaling" of type "divisors" is ridge's own, for GGUF. Kinds: those of architectures.h that are served. `generation`: generation_config.json, or null; its token ids count before the config's.
 // kUnsupported: a kind, an activation, a scaling of positions, a quantisation that the forward pass does not have.
 Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generation);
 // Of the two files of a folder, or of a GGUF file.

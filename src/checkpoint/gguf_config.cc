@@ -10,17 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/architectures.h"
+
 namespace ridge::checkpoint {
 namespace {
-
-struct Architecture {
-  std::string_view name, kind, decoder;
-  bool interleaved = false;  // queries and keys: the converter turns rotary halves into neighbours
-};
-constexpr std::array kArchitectures = {
-    Architecture{.name = "llama", .kind = "llama", .decoder = "LlamaForCausalLM", .interleaved = true},
-    Architecture{.name = "qwen2", .kind = "qwen2", .decoder = "Qwen2ForCausalLM"},
-    Architecture{.name = "qwen3", .kind = "qwen3", .decoder = "Qwen3ForCausalLM"}};
 
 constexpr std::string_view kRotaryDivisors = "rope_freqs.weight";
 
@@ -60,14 +53,10 @@ constexpr TensorName kLayerNames[] = {
 
 Error unsupported_gguf(std::string message) { return {Code::kUnsupported, std::move(message)}; }
 
-Result<Architecture> architecture_of(const Gguf& file) {
+Result<const Architecture*> architecture_in(const Gguf& file) {
   RIDGE_ASSIGN(const std::string name, gguf_value<std::string>(file, "general.architecture"));
-  std::string known;
-  for (const Architecture& row : kArchitectures) {
-    if (row.name == name) return row;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
-  }
-  return unsupported_gguf(fmt::format("general.architecture '{}' has no decoder here; known: {}", name, known));
+  if (const Architecture* known = gguf_architecture(name)) return known;
+  return unsupported_gguf(fmt::format("general.architecture '{}' has no decoder here; known: {}", name, gguf_types()));
 }
 
 Status refuse_foreign_gguf(const Gguf& file, const std::string& prefix) {
@@ -146,14 +135,13 @@ int64_t tensors_of(const DecoderConfig& config) {
 }  // namespace
 
 Result<Json> gguf_config(const Gguf& file) {
-  RIDGE_ASSIGN(const Architecture architecture, architecture_of(file));
-  const std::string prefix = std::string(architecture.name) + ".";
+  RIDGE_ASSIGN(const Architecture* architecture, architecture_in(file));
+  const std::string prefix = std::string(architecture->gguf) + ".";
   RIDGE_TRY(refuse_foreign_gguf(file, prefix));
   const auto embedding = file.tensors.find("token_embd.weight");
   if (embedding == file.tensors.end() || embedding->second.shape.size() != 2)
     return invalid("it has no matrix 'token_embd.weight'");
-  Json config = {{"model_type", architecture.kind},
-                 {"architectures", {architecture.decoder}},
+  Json config = {{"model_type", architecture->type},
                  {"vocab_size", embedding->second.shape.front()},
                  {"tie_word_embeddings", !file.tensors.contains("output.weight")},
                  {"attention_bias", file.tensors.contains("blk.0.attn_q.bias")}};
@@ -193,7 +181,7 @@ Result<Json> gguf_config(const Gguf& file) {
 }
 
 Result<NamedWeights> gguf_weights(const Gguf& file, const DecoderConfig& config) {
-  RIDGE_ASSIGN(const Architecture architecture, architecture_of(file));
+  RIDGE_ASSIGN(const Architecture* architecture, architecture_in(file));
   NamedWeights weights;
   for (const auto& [theirs, stored] : file.tensors) {
     if (theirs == kRotaryDivisors) continue;
@@ -207,7 +195,7 @@ Result<NamedWeights> gguf_weights(const Gguf& file, const DecoderConfig& config)
     if (stored.shape.size() == 1 && stored.type->block_values != 1)
       return unsupported_gguf(fmt::format("tensor '{}' is a vector in blocks ({})", theirs, stored.type->name));
     Weight weight = stored;
-    if (architecture.interleaved && named->name->rotary != Rotary::kNone)
+    if (architecture->has(Trait::kInterleavedGguf) && named->name->rotary != Rotary::kNone)
       weight.interleaved_heads = named->name->rotary == Rotary::kQueries ? config.heads : config.kv_heads;
     weights.emplace(named->ours, std::move(weight));
   }

@@ -13,7 +13,7 @@
 
 namespace ridge::checkpoint {
 
-// As decoder_config_of() reads it. Architectures: llama (also Mistral's), qwen2, qwen3. kUnsupported: others, a part of a split model, tensors and numbers
+// As decoder_config_of() reads it. Architectures: those of architectures.h that GGUF names (Mistral's is llama). kUnsupported: others, a part of a split model, tensors and numbers
 // that no decoder here has, by name. Ends of answers are those that the metadata names, and special tokens that end one by their text.
 Result<Json> gguf_config(const Gguf& file);
 

@@ -110,10 +110,11 @@ std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device)
       shares.push_back({std::move(kernel), std::string(format), 100 * t.bound_seconds / t.seconds, t.compute_bound,
                         t.error_percent});
   };
-  for (const llm::Format format :
-       {llm::Format::kBf16, llm::Format::kFp8, llm::Format::kFp8Block, llm::Format::kNvfp4}) {
+  for (const checkpoint::WeightFormat format :
+       {checkpoint::WeightFormat::kBf16, checkpoint::WeightFormat::kFp8, checkpoint::WeightFormat::kFp8Block,
+        checkpoint::WeightFormat::kNvfp4}) {
     if (!gpu->computes(format)) continue;
-    const std::string_view name = llm::facts_of(format).name;
+    const std::string_view name = name_of(names_of(format), format);
     add_share("GEMM 8192 x 8192 x 8192", name, llm::gemm(*gpu, format, 8192, 8192, 8192));
     add_share("GEMM 16 x 28672 x 8192", name, llm::gemm(*gpu, format, 16, 28672, 8192));
   }

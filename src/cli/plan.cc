@@ -15,6 +15,7 @@
 #include "app/next_steps.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "checkpoint/config.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
@@ -23,7 +24,6 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "engine/own_format.h"
-#include "llm/config.h"
 
 namespace ridge::cli {
 namespace {
@@ -54,7 +54,7 @@ app::PlanControl plan_control(const PlanOptions& options) {
 std::string config_of_folder(const std::string& model) {
   const std::string file = (std::filesystem::path(model) / "config.json").string();
   const Result<Json> json = parse_json(text_or_empty(file), file);
-  return json && llm::config_from_json(*json, file) ? file : model;
+  return json && checkpoint::config_from_json(*json, file) ? file : model;
 }
 
 double most_memory_gib() {

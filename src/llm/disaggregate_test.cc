@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "llm/config.h"
+#include "checkpoint/config.h"
 
 namespace ridge::llm {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 // A model without costs but its engine's: every step takes `step_ms`, whatever is in it.
 StepTable steps_of(double step_ms) {
   Deployment d;
-  d.model = config_from_flags("layers=1,heads=1,hidden=64,intermediate=64,vocabulary=64")->model;
+  d.model = checkpoint::config_from_flags("layers=1,heads=1,hidden=64,intermediate=64,vocabulary=64")->model;
   d.gpu.flops_per_s = {{catalogue::Arithmetic::kBf16, 1e30}};
   d.gpu.bytes_per_s = 1e30;
   d.gpu.multiprocessors = 100;

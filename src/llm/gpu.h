@@ -47,7 +47,7 @@ struct Gpu {
 
   // Rate of the dense arithmetic [FLOP/s]; 0: the GPU has no units for it, or none with a source.
   double rate(catalogue::Arithmetic arithmetic) const;
-  bool computes(Format format) const { return rate(facts_of(format).arithmetic) > 0; }
+  bool computes(WeightFormat format) const { return rate(facts_of(format).arithmetic) > 0; }
 };
 
 // Errors: no bandwidth, or no rate of 16-bit arithmetic with a source.

@@ -14,7 +14,7 @@ Gpu h100() { return *gpu_of(*catalogue::find_device(*catalogue::catalogue(), "H1
 
 // 128 × 256 tiles of 66 × 66 for 132 multiprocessors: all are filled.
 constexpr double kRows = 128 * 66, kColumns = 256 * 66, kDepth = 8192;
-KernelTime large_gemm(const Gpu& gpu, Format format) { return gemm(gpu, format, kRows, kColumns, kDepth); }
+KernelTime large_gemm(const Gpu& gpu, WeightFormat format) { return gemm(gpu, format, kRows, kColumns, kDepth); }
 
 KernelTime long_decode(const Gpu& gpu) {
   DecodeWork work;
@@ -32,7 +32,7 @@ TEST(MeasuredGpu, AGemmAsDeepAsTheMeasuredOneTakesAsLong) {
   rates.peaks[Arithmetic::kBf16] = {700e12, 650e12, kDepth};
   const Gpu here = measured_gpu(listed, rates);
   const double flops = 2 * kRows * kColumns * kDepth;
-  const KernelTime t = large_gemm(here, Format::kBf16);
+  const KernelTime t = large_gemm(here, WeightFormat::kBf16);
   EXPECT_NEAR(flops / t.seconds, 650e12, 0.01 * 650e12);
   EXPECT_DOUBLE_EQ(t.bound_seconds, flops / 700e12);
   // Prompts' attention computes in the same arithmetic: its share of the GEMM's rate stays.
@@ -41,9 +41,9 @@ TEST(MeasuredGpu, AGemmAsDeepAsTheMeasuredOneTakesAsLong) {
   work.heads = work.kv_heads = 32;
   work.tokens = 32768;
   EXPECT_NEAR(prefill_attention(here, work).seconds / prefill_attention(listed, work).seconds,
-              t.seconds / large_gemm(listed, Format::kBf16).seconds, 0.03);
+              t.seconds / large_gemm(listed, WeightFormat::kBf16).seconds, 0.03);
   // FP8 and what memory limits were not measured.
-  EXPECT_DOUBLE_EQ(large_gemm(here, Format::kFp8).seconds, large_gemm(listed, Format::kFp8).seconds);
+  EXPECT_DOUBLE_EQ(large_gemm(here, WeightFormat::kFp8).seconds, large_gemm(listed, WeightFormat::kFp8).seconds);
   EXPECT_DOUBLE_EQ(long_decode(here).seconds, long_decode(listed).seconds);
 }
 
@@ -64,8 +64,8 @@ TEST(MeasuredGpu, BareInstructionsChangeTheLimitOnly) {
   const Gpu listed = h100();
   MeasuredRates rates;
   rates.peaks[Arithmetic::kBf16] = {1.1 * listed.rate(Arithmetic::kBf16), listed.rate(Arithmetic::kBf16), 0};
-  const KernelTime before = large_gemm(listed, Format::kBf16);
-  const KernelTime after = large_gemm(measured_gpu(listed, rates), Format::kBf16);
+  const KernelTime before = large_gemm(listed, WeightFormat::kBf16);
+  const KernelTime after = large_gemm(measured_gpu(listed, rates), WeightFormat::kBf16);
   EXPECT_NEAR(after.seconds, before.seconds, 1e-9 * before.seconds);
   EXPECT_LT(after.bound_seconds, before.bound_seconds);
 }

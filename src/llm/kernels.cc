@@ -60,14 +60,14 @@ struct Way {
   double activation_bytes = 2;
   const KernelLaw* law = nullptr;
 };
-Way way_of(const Gpu& gpu, Format format, std::string_view kernel) {
+Way way_of(const Gpu& gpu, WeightFormat format, std::string_view kernel) {
   static const KernelLaw kNone;
   const FormatFacts& facts = facts_of(format);
-  const bool computes = gpu.computes(format) && !(format == Format::kMxfp4 && gpu.rate(Arithmetic::kFp8) <= 0);
+  const bool computes = gpu.computes(format) && !(format == WeightFormat::kMxfp4 && gpu.rate(Arithmetic::kFp8) <= 0);
   Way way;
   way.rate = gpu.rate(computes ? facts.arithmetic : Arithmetic::kBf16);
   // MXFP4 weights are multiplied with MXFP8 activations at the rate of FP8.
-  if (computes && format == Format::kMxfp4) way.rate = gpu.rate(Arithmetic::kFp8);
+  if (computes && format == WeightFormat::kMxfp4) way.rate = gpu.rate(Arithmetic::kFp8);
   way.activation_bytes = computes ? facts.activation_bits / 8 : 2;
   const std::string_view dtype = computes ? facts.law : facts.law_expanded;
   way.law = law_of(gpu, kernel, dtype);
@@ -83,11 +83,11 @@ double cache_bytes_of(const DecodeWork& w, double cached) {
   return 2 * w.kv_heads * w.attention.head_dim * cached * w.cache_bits / 8;
 }
 
-KernelTime gemm_by_law(const Gpu& gpu, Format format, double m, double n, double k) {
+KernelTime gemm_by_law(const Gpu& gpu, WeightFormat format, double m, double n, double k) {
   const Way way = way_of(gpu, format, "gemm");
   const KernelLaw& law = *way.law;
   const double flops = 2 * m * n * k;
-  const double bytes = n * k * facts_of(format).bits / 8 + m * k * way.activation_bytes + 2 * m * n;
+  const double bytes = n * k * bits_of(format) / 8 + m * k * way.activation_bytes + 2 * m * n;
   const double filled = filled_tiles(m, n, gpu.multiprocessors, law.small_tile_factor, !law.own);
   const double compute = flops / (way.rate * law.compute_efficiency * filled) * (1 + law.k_ramp / k);
   const double memory = bytes / (gpu.bytes_per_s * law.memory_efficiency) + law.extra_us * kMicro;
@@ -97,16 +97,16 @@ KernelTime gemm_by_law(const Gpu& gpu, Format format, double m, double n, double
 
 }  // namespace
 
-KernelTime gemm(const Gpu& gpu, Format format, double m, double n, double k) {
+KernelTime gemm(const Gpu& gpu, WeightFormat format, double m, double n, double k) {
   // With one scale per tensor a kernel does no more than with one per block; the measured libraries for it were not the best ones.
-  if (format == Format::kFp8 && gpu.computes(format)) {
-    const KernelTime block = gemm(gpu, Format::kFp8Block, m, n, k), tensor = gemm_by_law(gpu, format, m, n, k);
+  if (format == WeightFormat::kFp8 && gpu.computes(format)) {
+    const KernelTime block = gemm(gpu, WeightFormat::kFp8Block, m, n, k), tensor = gemm_by_law(gpu, format, m, n, k);
     return block.seconds < tensor.seconds ? block : tensor;
   }
   return gemm_by_law(gpu, format, m, n, k);
 }
 
-KernelTime experts(const Gpu& gpu, Format format, const ExpertWork& w, std::string_view engine) {
+KernelTime experts(const Gpu& gpu, WeightFormat format, const ExpertWork& w, std::string_view engine) {
   const Way way = way_of(gpu, format, "moe_" + std::string(engine));
   const KernelLaw& law = *way.law;
   const double matrices = w.gated ? 3 : 2;
@@ -115,7 +115,7 @@ KernelTime experts(const Gpu& gpu, Format format, const ExpertWork& w, std::stri
   const double each = rows / touched, tiles_of_rows = std::ceil(each / law.tile_rows);
   const double padded = each >= law.tile_rows ? tiles_of_rows * law.tile_rows : each;
   const double flops = 2 * matrices * w.hidden * width * rows;
-  const double weights = touched * matrices * w.hidden * width * facts_of(format).bits / 8;
+  const double weights = touched * matrices * w.hidden * width * bits_of(format) / 8;
   // The law counts activations in whole bytes: one where they are quantised.
   const double activation = way.activation_bytes >= 2 ? 2 : 1;
   const double bytes = weights + rows * (2 * w.hidden + matrices * width) * activation + rows * w.hidden * 2;

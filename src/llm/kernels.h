@@ -25,7 +25,7 @@ struct KernelTime {
 };
 
 // C[m, n] = A[m, k] · B[n, k].
-KernelTime gemm(const Gpu& gpu, Format format, double m, double n, double k);
+KernelTime gemm(const Gpu& gpu, WeightFormat format, double m, double n, double k);
 
 // Gate, up, activation and down of the routed experts with permutation, on one of tensor · expert parallel GPUs.
 struct ExpertWork {
@@ -35,7 +35,7 @@ struct ExpertWork {
   bool gated = true;
 };
 // `engine`: "vllm", …, whose kernels they are.
-KernelTime experts(const Gpu& gpu, Format format, const ExpertWork& work, std::string_view engine);
+KernelTime experts(const Gpu& gpu, WeightFormat format, const ExpertWork& work, std::string_view engine);
 
 // One new token for each of `sequences`, which hold `cached` tokens together; heads are those of this GPU.
 struct DecodeWork {

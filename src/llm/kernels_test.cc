@@ -41,13 +41,13 @@ TEST(Gemm, IsTheSmoothMaximumOfArithmeticAndMemory) {
   l.extra_us = 1;
   // m = 6400, n = 12800, k = 1000: 50 × 100 tiles of 128 × 128 are 50 full waves of 100: filled to 1.
   // F = 1.6384e11, F/(P·0.8)·1.1 = 225.28 µs; B = 2·12.8e6 + 2·6.4e6 + 2·81.92e6 = 202.24e6, /(W·0.5) = 404.48 µs, + 1.
-  const KernelTime t = gemm(gpu, Format::kBf16, 6400, 12800, 1000);
+  const KernelTime t = gemm(gpu, WeightFormat::kBf16, 6400, 12800, 1000);
   EXPECT_NEAR(1e6 * t.seconds, 5 + std::hypot(225.28, 405.48), 0.01);
   EXPECT_NEAR(1e6 * t.bound_seconds, 202.24, 0.01);
   EXPECT_FALSE(t.compute_bound);
   // One row is a product of vectors: nothing is padded.
   gpu.start_share = 0;
-  const KernelTime row = gemm(gpu, Format::kBf16, 1, 12800, 1000);
+  const KernelTime row = gemm(gpu, WeightFormat::kBf16, 1, 12800, 1000);
   const double compute = 2 * 12.8e6 / (1e15 * 0.8) * 1.1, memory = (25.6e6 + 2000 + 25600) / 0.5e12 + 1e-6;
   EXPECT_NEAR(row.seconds, std::hypot(compute, memory), 1e-9);
 }
@@ -60,17 +60,17 @@ TEST(Gemm, OfFewRowsTakesAsLongAsReadingTheWeights) {
   gpu.flops_per_s[Arithmetic::kBf16] = 50e12;  // as GeForce: slow beside its memory
   const double read = 4096.0 * 4096 * 2 / 1e12;
   for (const double rows : {1, 4, 16})
-    EXPECT_NEAR(gemm(gpu, Format::kBf16, rows, 4096, 4096).seconds, read, 0.05 * read) << rows;
+    EXPECT_NEAR(gemm(gpu, WeightFormat::kBf16, rows, 4096, 4096).seconds, read, 0.05 * read) << rows;
   gpu.laws[{"gemm", "bfloat16"}].own = true;
-  EXPECT_NEAR(gemm(gpu, Format::kBf16, 1, 4096, 4096).seconds, read, 0.05 * read);
-  EXPECT_GT(gemm(gpu, Format::kBf16, 16, 4096, 4096).seconds, 2 * read);
+  EXPECT_NEAR(gemm(gpu, WeightFormat::kBf16, 1, 4096, 4096).seconds, read, 0.05 * read);
+  EXPECT_GT(gemm(gpu, WeightFormat::kBf16, 16, 4096, 4096).seconds, 2 * read);
 }
 
 TEST(Gemm, IsNeverBelowThePhysicalBound) {
   Gpu gpu = round_gpu();
   gpu.laws[{"gemm", "bfloat16"}] = law(0, 5, 5);  // a law that promises five times the peak
   for (const double m : {1., 64., 5000.}) {
-    const KernelTime t = gemm(gpu, Format::kBf16, m, 4096, 4096);
+    const KernelTime t = gemm(gpu, WeightFormat::kBf16, m, 4096, 4096);
     EXPECT_GE(t.seconds, t.bound_seconds);
     EXPECT_DOUBLE_EQ(t.seconds, t.bound_seconds);
   }
@@ -80,9 +80,9 @@ TEST(Gemm, OfAFormatWithoutUnitsReadsItsBytesAndComputesInBf16) {
   Gpu gpu = round_gpu();
   gpu.laws[{"gemm", "bfloat16"}] = law(0, 1, 1);
   // 4.5 bits, no FP4 units: bytes of the weights shrink, the rate stays that of BF16.
-  EXPECT_NEAR(1e6 * gemm(gpu, Format::kNvfp4, 1, 8000, 8000).bound_seconds, 64e6 * 4.5 / 8 / 1e6 + (16e3 + 16e3) / 1e6,
-              1e-6);
-  EXPECT_NEAR(1e6 * gemm(gpu, Format::kNvfp4, 8000, 8000, 8000).bound_seconds, 2 * 512e9 / 1e15 * 1e6, 1e-6);
+  EXPECT_NEAR(1e6 * gemm(gpu, WeightFormat::kNvfp4, 1, 8000, 8000).bound_seconds,
+              64e6 * 4.5 / 8 / 1e6 + (16e3 + 16e3) / 1e6, 1e-6);
+  EXPECT_NEAR(1e6 * gemm(gpu, WeightFormat::kNvfp4, 8000, 8000, 8000).bound_seconds, 2 * 512e9 / 1e15 * 1e6, 1e-6);
 }
 
 TEST(Experts, ReadThoseThatTheTokensTouch) {
@@ -93,10 +93,10 @@ TEST(Experts, ReadThoseThatTheTokensTouch) {
   l.ep_us = 7;
   ExpertWork work{1000, 1000, 16, 2, 1, 1, 1, true};
   // One token touches two experts of 3·10^6 weights: 12e6 bytes, 12 µs, and 1 µs for each; rows: 2·(2000 + 3000)·2 + 2·1000·2 bytes.
-  const KernelTime t = experts(gpu, Format::kBf16, work, "vllm");
+  const KernelTime t = experts(gpu, WeightFormat::kBf16, work, "vllm");
   EXPECT_NEAR(1e6 * t.seconds, 10 + 2 + 12.024, 0.1);
   work.expert_parallel = 2;
-  EXPECT_NEAR(1e6 * experts(gpu, Format::kBf16, work, "vllm").seconds, 17 + 1 + 6.012, 0.1);
+  EXPECT_NEAR(1e6 * experts(gpu, WeightFormat::kBf16, work, "vllm").seconds, 17 + 1 + 6.012, 0.1);
   // 10000 tokens touch nearly all of them.
   EXPECT_NEAR(touched_experts(16, 2, 10000), 16, 0.01);
   EXPECT_DOUBLE_EQ(touched_experts(16, 2, 1), 2);
@@ -148,12 +148,12 @@ TEST(Gpu, HasItsOwnLawsWhereItWasMeasuredAndThoseOfOthersElsewhere) {
   const auto devices = *catalogue::catalogue();
   const Gpu measured = *gpu_of(*catalogue::find_device(devices, "B200 SXM 180GB"));
   const Gpu other = *gpu_of(*catalogue::find_device(devices, "B300 SXM 288GB"));
-  EXPECT_TRUE(gemm(measured, Format::kBf16, 64, 4096, 4096).own);
-  EXPECT_FALSE(gemm(other, Format::kBf16, 64, 4096, 4096).own);
-  EXPECT_GT(gemm(other, Format::kBf16, 64, 4096, 4096).error_percent, 0);
+  EXPECT_TRUE(gemm(measured, WeightFormat::kBf16, 64, 4096, 4096).own);
+  EXPECT_FALSE(gemm(other, WeightFormat::kBf16, 64, 4096, 4096).own);
+  EXPECT_GT(gemm(other, WeightFormat::kBf16, 64, 4096, 4096).error_percent, 0);
   const Gpu left_out =
       *gpu_of(*catalogue::find_device(devices, "B200 SXM 180GB"), catalogue::data("kernel_laws"), "B200 SXM 180GB");
-  EXPECT_FALSE(gemm(left_out, Format::kBf16, 64, 4096, 4096).own);
+  EXPECT_FALSE(gemm(left_out, WeightFormat::kBf16, 64, 4096, 4096).own);
   EXPECT_EQ(measured.link_bytes_per_s, 900e9);
   EXPECT_EQ(measured.link_gpus, 8);
   EXPECT_EQ(gpu_of(*catalogue::find_device(devices, "GB200 (per GPU)"))->link_gpus, 72);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "base/letter_case.h"
@@ -56,8 +57,10 @@ bool equal(const Formats& a, const Formats& b) {
 bool quantised_on_load(const Deployment& d, const Serving& s) {
   const Formats published = d.model.formats;
   return s.engine != EngineKind::kTensorRtLlm &&
-         equal(d.formats, {.attention = Format::kFp8, .feed_forward = Format::kFp8, .experts = Format::kFp8}) &&
-         equal(published, {.attention = Format::kBf16, .feed_forward = Format::kBf16, .experts = Format::kBf16});
+         equal(d.formats,
+               {.attention = WeightFormat::kFp8, .feed_forward = WeightFormat::kFp8, .experts = WeightFormat::kFp8}) &&
+         equal(published,
+               {.attention = WeightFormat::kBf16, .feed_forward = WeightFormat::kBf16, .experts = WeightFormat::kBf16});
 }
 
 std::vector<std::string> notes_of(const Deployment& d, const Serving& s) {
@@ -78,7 +81,7 @@ std::vector<std::string> notes_of(const Deployment& d, const Serving& s) {
 
 // Engines compute in BF16 only from compute capability 8.0.
 void add_dtype(Arguments& a, const Deployment& d) {
-  if (d.formats.attention == Format::kFp32)
+  if (d.formats.attention == WeightFormat::kFp32)
     a.add("--dtype", "float32");
   else if (d.gpu.capability > 0 && d.gpu.capability < 8)
     a.add("--dtype", "half");

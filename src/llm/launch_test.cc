@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/csv.h"
@@ -89,7 +90,7 @@ TEST(Launch, HasOnlyFlagsOfTheEnginesOwnListsAndAllOfThem) {
     std::set<std::string> used;
     for (const Parallel& parallel : {Parallel{1, 1, 1, 1, 1}, Parallel{1, 4, 2, 1, 4}})
       for (const double cache_bits : {8.0, 16.0})
-        for (const Format format : {Format::kBf16, Format::kFp8})
+        for (const WeightFormat format : {WeightFormat::kBf16, WeightFormat::kFp8})
           for (const int64_t draft : {0, 3})
             for (const Role role : {Role::kAll, Role::kPrefill, Role::kDecode}) {
               Deployment d = deployment(engine);
@@ -199,11 +200,11 @@ TEST(Launch, IsOfOneKindOfWorkerWherePromptsHaveTheirOwn) {
 TEST(Launch, SaysWhichFilesItNeeds) {
   Deployment d = deployment(EngineKind::kVllm);
   EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, {}), "m", {}).notes, testing::IsEmpty());
-  d.formats = {Format::kFp8, Format::kFp8, Format::kFp8};
+  d.formats = {WeightFormat::kFp8, WeightFormat::kFp8, WeightFormat::kFp8};
   // vLLM and SGLang quantise to FP8 while they load.
   EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, {}), "m", {}).notes, testing::IsEmpty());
   EXPECT_THAT(launch_of(d, serving(EngineKind::kTensorRtLlm, {}), "m", {}).notes, testing::SizeIs(1));
-  d.formats = {Format::kInt4, Format::kInt4, Format::kInt4};
+  d.formats = {WeightFormat::kInt4, WeightFormat::kInt4, WeightFormat::kInt4};
   d.draft_tokens = 2;
   EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, {}), "m", {}).notes, testing::SizeIs(2));
 }

@@ -7,11 +7,6 @@
 namespace ridge::llm {
 namespace {
 
-constexpr std::array<std::pair<AttentionKind, std::string_view>, 4> kAttentionKinds = {
-    {{AttentionKind::kFull, "full"},
-     {AttentionKind::kWindow, "window"},
-     {AttentionKind::kLatent, "latent"},
-     {AttentionKind::kLinear, "linear"}}};
 constexpr double kStateBits = 32;  // of a linear layer's state, in vLLM and SGLang
 
 double real(int64_t value) { return static_cast<double>(value); }
@@ -68,14 +63,6 @@ Sizes sizes_of(const Attention& a, double hidden) {
 
 }  // namespace
 
-NameTable<AttentionKind> names_of(AttentionKind) { return kAttentionKinds; }
-
-int64_t Model::layer_count() const {
-  int64_t count = 0;
-  for (const Layers& group : layers) count += group.count;
-  return count;
-}
-
 LayerParameters parameters_of(const Model& model, const Layers& layers) {
   const double hidden = real(model.hidden);
   const FeedForward& f = layers.feed_forward;
@@ -127,11 +114,9 @@ Parameters parameters_of(const Model& model) {
 
 double weight_bytes(const Model& model, const Formats& formats) {
   const Parameters p = parameters_of(model);
-  const auto bits = [](Format format) { return facts_of(format).bits; };
-  const double other = std::max(16.0, bits(formats.attention) > 16 ? bits(formats.attention) : 16.0);
-  const double matrices = p.attention * bits(formats.attention) + p.feed_forward * bits(formats.feed_forward) +
-                          p.experts * bits(formats.experts);
-  return (matrices + (p.total - p.attention - p.feed_forward - p.experts) * other) / 8;
+  const double matrices = p.attention * bits_of(formats.attention) + p.feed_forward * bits_of(formats.feed_forward) +
+                          p.experts * bits_of(formats.experts);
+  return (matrices + (p.total - p.attention - p.feed_forward - p.experts) * other_bits_of(formats.attention)) / 8;
 }
 
 double cache_bytes(const Attention& a, double tokens, double bits) {

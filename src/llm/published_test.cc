@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "llm/config.h"
+#include "checkpoint/config.h"
+#include "llm/model.h"
 
 namespace ridge::llm {
 namespace {
@@ -88,7 +89,7 @@ TEST(Published, ParametersAndCacheAreThosePublished) {
   ASSERT_GE(std::size(kModels), 30U);
   for (const Published& p : kModels) {
     SCOPED_TRACE(std::string(p.name) + ": " + p.source);
-    const auto config = config_from_json(*parse_json(p.config, p.name), p.name);
+    const auto config = checkpoint::config_from_json(*parse_json(p.config, p.name), p.name);
     ASSERT_TRUE(config) << config.error().message;
     const Parameters counted = parameters_of(config->model);
     EXPECT_NEAR(counted.total, p.total, p.total_tolerance * p.total);

@@ -201,17 +201,17 @@ std::string refusal(EngineKind engine, const Gpu& gpu, const Formats& formats) {
     return engine == EngineKind::kTensorRtLlm ? "TensorRT-LLM runs on NVIDIA's GPUs" : std::string();
   const Result<catalogue::Table> table =
       catalogue::Table::read(catalogue::data("engine_support"), "engine_support", kColumns);
-  for (const Format format : {formats.attention, formats.feed_forward, formats.experts}) {
+  for (const WeightFormat format : {formats.attention, formats.feed_forward, formats.experts}) {
     double least = 0;
     for (size_t i = 0; table && i < table->size(); ++i) {
       const catalogue::TableRow row = table->row(i);
-      if (row.text("engine") == name && row.text("weights") == facts_of(format).name)
+      if (row.text("engine") == name && row.text("weights") == name_of(names_of(format), format))
         least = row.number("least_capability").value_or(0);
     }
-    if (least == 0) return fmt::format("{} loads no weights as {}", name, facts_of(format).name);
+    if (least == 0) return fmt::format("{} loads no weights as {}", name, name_of(names_of(format), format));
     if (gpu.capability > 0 && gpu.capability < least)
       return fmt::format("{} needs compute capability {:.1f} for weights as {}; {} has {:.1f}", name, least,
-                         facts_of(format).name, gpu.name, gpu.capability);
+                         name_of(names_of(format), format), gpu.name, gpu.capability);
   }
   return {};
 }

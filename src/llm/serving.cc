@@ -56,8 +56,8 @@ bool has_own_laws(const Gpu& gpu) {
 
 std::string_view most_weights(const Deployment& d) {
   const Parameters p = parameters_of(d.model);
-  const Format most = p.experts > p.feed_forward ? d.formats.experts : d.formats.feed_forward;
-  return facts_of(most).name;
+  const WeightFormat most = p.experts > p.feed_forward ? d.formats.experts : d.formats.feed_forward;
+  return name_of(names_of(most), most);
 }
 
 // `parts`: as many as were simulated carry the load.
@@ -155,7 +155,7 @@ ErrorRange tpot_range(EngineKind engine, bool own_laws) {
 
 ServingMemory memory_of(const Deployment& d, double tokens) {
   const Parameters p = parameters_of(d.model);
-  const auto bytes = [](double count, Format format) { return count * facts_of(format).bits / 8; };
+  const auto bytes = [](double count, WeightFormat format) { return count * bits_of(format) / 8; };
   const double tensor = number_of(d.parallel.tensor), stage = tensor * number_of(d.parallel.data);
   const double tables =
       bytes(p.total - p.attention - p.feed_forward - p.experts, facts_of(d.formats.feed_forward).tables);
@@ -322,11 +322,11 @@ std::string advice(const Deployment& d, const Serving& s) {
   if (longest->time.compute_bound) return what + ", limited by arithmetic: a format with fewer bits multiplies faster";
   // Another format of the weights, by the same machinery.
   Deployment other = d;
-  const Format now = longest->name == "experts"        ? d.formats.experts
-                     : longest->name == "feed-forward" ? d.formats.feed_forward
-                                                       : d.formats.attention;
-  const Format narrower = facts_of(now).bits > 9 ? Format::kFp8 : Format::kNvfp4;
-  if (facts_of(now).bits < 5) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
+  const WeightFormat now = longest->name == "experts"        ? d.formats.experts
+                           : longest->name == "feed-forward" ? d.formats.feed_forward
+                                                             : d.formats.attention;
+  const WeightFormat narrower = bits_of(now) > 9 ? WeightFormat::kFp8 : WeightFormat::kNvfp4;
+  if (bits_of(now) < 5) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
   other.formats = {.attention = narrower, .feed_forward = narrower, .experts = narrower};
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   double then = 0;
@@ -335,7 +335,7 @@ std::string advice(const Deployment& d, const Serving& s) {
   constexpr double kWorthIt = 1.1;
   if (all / then < kWorthIt) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
   return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what,
-                     facts_of(narrower).name, all / then);
+                     name_of(names_of(narrower), narrower), all / then);
 }
 
 }  // namespace ridge::llm

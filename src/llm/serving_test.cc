@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "llm/config.h"
+#include "checkpoint/config.h"
 
 namespace ridge::llm {
 namespace {
@@ -17,7 +17,9 @@ Gpu gpu_named(const char* name) { return *gpu_of(*catalogue::find_device(*catalo
 
 Deployment llama_8b(const char* gpu = "H100 SXM5 80GB") {
   Deployment d;
-  d.model = config_from_flags("layers=32,heads=32,kv-heads=8,hidden=4096,intermediate=14336,vocabulary=128256")->model;
+  d.model =
+      checkpoint::config_from_flags("layers=32,heads=32,kv-heads=8,hidden=4096,intermediate=14336,vocabulary=128256")
+          ->model;
   d.gpu = gpu_named(gpu);
   return with_engine(std::move(d), EngineKind::kVllm);
 }
@@ -77,7 +79,7 @@ TEST(Serving, TheRowsOfAStepAddUpToTheStepTable) {
   };
   EXPECT_NEAR(StepTable(d, 8192).seconds(step), sum(), 0.001 * sum());
   // Experts of 8 GPUs, whose attention replicas hold half as many tokens as this one on average.
-  d.model = config_from_flags(
+  d.model = checkpoint::config_from_flags(
                 "layers=4,heads=32,kv-heads=8,hidden=4096,intermediate=1024,vocabulary=1000,experts=64,"
                 "experts-per-token=4")
                 ->model;
@@ -97,7 +99,7 @@ TEST(Serving, DraftsAreComputedByTheLayerOfMultiTokenPrediction) {
   // Twice a model of one layer, which samples a token of each sequence, and the join of [16, 8192] with [8192, 4096].
   Deployment layer = llama_8b();
   layer.model.layers.front().count = 1;
-  double once = gemm(d.gpu, Format::kBf16, 16, 4096, 8192).seconds, rows = 0, draft = 0;
+  double once = gemm(d.gpu, WeightFormat::kBf16, 16, 4096, 8192).seconds, rows = 0, draft = 0;
   for (const KernelRow& row : kernels_of(layer, step))
     if (row.name != "engine") once += row.time.seconds;
   for (const KernelRow& row : kernels_of(d, step)) {
@@ -247,7 +249,8 @@ TEST(Advice, NamesBusyPrefillWorkers) {
 
 TEST(Search, TensorRtLlmDividesAttentionOrReplicatesIt) {
   Deployment d;
-  d.model = config_from_flags("layers=4,heads=8,kv-heads=8,hidden=512,intermediate=1024,vocabulary=1000")->model;
+  d.model =
+      checkpoint::config_from_flags("layers=4,heads=8,kv-heads=8,hidden=512,intermediate=1024,vocabulary=1000")->model;
   Space space;
   space.offers = {{gpu_named("H100 SXM5 80GB"), {}}};
   space.formats = {Formats{}};
@@ -321,7 +324,9 @@ TEST(Serving, ANormOverAllHeadsSumsAmongTheGpusAndAnIndexHasSmallKernels) {
 // that repeat, 247 tokens of output.
 TEST(Serving, OpenLoopsAreAsMeasured) {
   Deployment d;
-  d.model = config_from_flags("layers=80,heads=64,kv-heads=8,hidden=8192,vocabulary=128256,intermediate=28672")->model;
+  d.model =
+      checkpoint::config_from_flags("layers=80,heads=64,kv-heads=8,hidden=8192,vocabulary=128256,intermediate=28672")
+          ->model;
   d.gpu = gpu_named("H100 SXM5 80GB");
   d.parallel.tensor = 4;
   d = with_engine(std::move(d), EngineKind::kVllm);
@@ -357,7 +362,7 @@ TEST(Serving, AClosedLoopKeepsLittlesLaw) {
 
 TEST(Search, TriesGivenSplitsOfExpertsAndSaysWhyOneIsNone) {
   Deployment d;
-  d.model = config_from_flags(
+  d.model = checkpoint::config_from_flags(
                 "layers=4,heads=28,kv-heads=4,hidden=3584,intermediate=1024,vocabulary=1000,experts=64,"
                 "experts-per-token=4")
                 ->model;
@@ -408,43 +413,44 @@ TEST(ServingRanges, OfWhatFollowsFromTheTimes) {
 
 // data/engine_support.csv.
 TEST(Search, OffersNothingThatAnEngineDoesNotRun) {
-  const auto why = [](EngineKind engine, const char* name, Format format) {
+  const auto why = [](EngineKind engine, const char* name, WeightFormat format) {
     return refusal(engine, *gpu_of(*catalogue::find_device(*catalogue::catalogue(), name)), {format, format, format});
   };
-  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "V100 SXM2 32GB", Format::kBf16), HasSubstr("8.0"));
-  EXPECT_THAT(why(EngineKind::kSglang, "V100 SXM2 32GB", Format::kBf16), HasSubstr("7.5"));
-  EXPECT_THAT(why(EngineKind::kVllm, "GTX 1080 Ti", Format::kBf16), HasSubstr("7.0"));
-  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "A100 SXM4 80GB", Format::kFp8), HasSubstr("8.9"));
-  EXPECT_THAT(why(EngineKind::kVllm, "RTX 4090", Format::kQ4KM), HasSubstr("no weights as q4_k_m"));
-  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "MI300X", Format::kBf16), HasSubstr("NVIDIA"));
-  EXPECT_EQ(why(EngineKind::kVllm, "V100 SXM2 32GB", Format::kBf16), "");
-  EXPECT_EQ(why(EngineKind::kLlamaCpp, "GTX 1080 Ti", Format::kQ4KM), "");
-  EXPECT_EQ(why(EngineKind::kSglang, "T4", Format::kInt4), "");
-  EXPECT_EQ(why(EngineKind::kSglang, "H100 SXM", Format::kNvfp4), "");
-  EXPECT_EQ(why(EngineKind::kTensorRtLlm, "B200 SXM", Format::kNvfp4), "");
+  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "V100 SXM2 32GB", WeightFormat::kBf16), HasSubstr("8.0"));
+  EXPECT_THAT(why(EngineKind::kSglang, "V100 SXM2 32GB", WeightFormat::kBf16), HasSubstr("7.5"));
+  EXPECT_THAT(why(EngineKind::kVllm, "GTX 1080 Ti", WeightFormat::kBf16), HasSubstr("7.0"));
+  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "A100 SXM4 80GB", WeightFormat::kFp8), HasSubstr("8.9"));
+  EXPECT_THAT(why(EngineKind::kVllm, "RTX 4090", WeightFormat::kQ4KM), HasSubstr("no weights as q4_k_m"));
+  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "MI300X", WeightFormat::kBf16), HasSubstr("NVIDIA"));
+  EXPECT_EQ(why(EngineKind::kVllm, "V100 SXM2 32GB", WeightFormat::kBf16), "");
+  EXPECT_EQ(why(EngineKind::kLlamaCpp, "GTX 1080 Ti", WeightFormat::kQ4KM), "");
+  EXPECT_EQ(why(EngineKind::kSglang, "T4", WeightFormat::kInt4), "");
+  EXPECT_EQ(why(EngineKind::kSglang, "H100 SXM", WeightFormat::kNvfp4), "");
+  EXPECT_EQ(why(EngineKind::kTensorRtLlm, "B200 SXM", WeightFormat::kNvfp4), "");
 }
 
 // XiongjieDai/GPU-Benchmarks-on-LLM-Inference, README of May 2024: llama-bench, tg 512, Llama-3-8B.
 TEST(LlamaCpp, IsPredictedAsPublishedOnGeForce) {
   struct Case {
     const char* gpu;
-    Format format;
+    WeightFormat format;
     double tokens_per_s;
   };
   const ErrorRange range = tpot_range(EngineKind::kLlamaCpp, false);
   int inside = 0;
-  for (const Case& c : {Case{"RTX 3090", Format::kBf16, 47.4}, Case{"RTX 4090", Format::kBf16, 54.84},
-                        Case{"RTX 4080", Format::kBf16, 40.58}, Case{"RTX 3070", Format::kQ4KM, 72.79},
-                        Case{"RTX 3080 10GB", Format::kQ4KM, 109.57}, Case{"RTX 3080 Ti", Format::kQ4KM, 110.6},
-                        Case{"RTX 4070 Ti", Format::kQ4KM, 83.5}, Case{"RTX 4080", Format::kQ4KM, 108.15},
-                        Case{"RTX 3090", Format::kQ4KM, 115.42}, Case{"RTX 4090", Format::kQ4KM, 130.58}}) {
+  for (const Case& c :
+       {Case{"RTX 3090", WeightFormat::kBf16, 47.4}, Case{"RTX 4090", WeightFormat::kBf16, 54.84},
+        Case{"RTX 4080", WeightFormat::kBf16, 40.58}, Case{"RTX 3070", WeightFormat::kQ4KM, 72.79},
+        Case{"RTX 3080 10GB", WeightFormat::kQ4KM, 109.57}, Case{"RTX 3080 Ti", WeightFormat::kQ4KM, 110.6},
+        Case{"RTX 4070 Ti", WeightFormat::kQ4KM, 83.5}, Case{"RTX 4080", WeightFormat::kQ4KM, 108.15},
+        Case{"RTX 3090", WeightFormat::kQ4KM, 115.42}, Case{"RTX 4090", WeightFormat::kQ4KM, 130.58}}) {
     Deployment d = with_engine(llama_8b(c.gpu), EngineKind::kLlamaCpp);
     d.formats = {c.format, c.format, c.format};
     Load load = closed(1);
     load.workload.prompt_min = load.workload.prompt_max = 1;
     load.workload.output_min = load.workload.output_max = 512;
     const double measured = serve(d, 1, load)->tokens_per_s_per_user / c.tokens_per_s;  // time over the predicted one
-    EXPECT_NEAR(measured, 1, 0.15) << c.gpu << " " << facts_of(c.format).name;
+    EXPECT_NEAR(measured, 1, 0.15) << c.gpu << " " << name_of(names_of(c.format), c.format);
     inside += range.low <= measured && measured <= range.high ? 1 : 0;
   }
   EXPECT_GE(inside, 8);

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "llm/config.h"
+#include "checkpoint/config.h"
 
 namespace ridge::llm {
 namespace {
@@ -16,7 +16,7 @@ constexpr double kFrontMs = 1;  // from sending to the scheduler
 // A model without costs but its engine's: every step takes `step_us` per kernel of 1 layer, whatever is in it.
 Deployment constant_steps(EngineKind engine, double step_ms) {
   Deployment d;
-  d.model = config_from_flags("layers=1,heads=1,hidden=64,intermediate=64,vocabulary=64")->model;
+  d.model = checkpoint::config_from_flags("layers=1,heads=1,hidden=64,intermediate=64,vocabulary=64")->model;
   d.gpu.flops_per_s = {{catalogue::Arithmetic::kBf16, 1e30}};
   d.gpu.bytes_per_s = 1e30;
   d.gpu.multiprocessors = 100;

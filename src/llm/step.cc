@@ -93,7 +93,7 @@ double share(int64_t heads, int64_t gpus) { return std::max(1.0, number(heads) /
 // Projections of one attention layer.
 void projections(const Deployment& d, const Attention& a, double n, double count, auto& row) {
   const Gpu& gpu = d.gpu;
-  const Format format = d.formats.attention;
+  const WeightFormat format = d.formats.attention;
   const double hidden = number(d.model.hidden), heads = share(a.heads, d.parallel.tensor);
   const double kv_heads = share(a.kv_heads, d.parallel.tensor), key = number(a.head_dim), value = number(a.value_dim);
   if (a.kind == AttentionKind::kLatent) {
@@ -105,7 +105,7 @@ void projections(const Deployment& d, const Attention& a, double n, double count
     row("query up", gemm(gpu, format, n, heads * key, from), count);
     if (a.index_heads > 0) row("query up", gemm(gpu, format, n, number(a.index_heads * a.index_dim), from), count);
     // Queries into the latent space and values out of it, one small product per head, or keys and values out of it for prompts.
-    row("latent up", gemm(gpu, Format::kBf16, n, heads * (key - rope + value), rank), count);
+    row("latent up", gemm(gpu, WeightFormat::kBf16, n, heads * (key - rope + value), rank), count);
     row("output", gemm(gpu, format, n, hidden, heads * value), count);
     return;
   }
@@ -129,7 +129,7 @@ void feed_forward(const Deployment& d, const FeedForward& f, double n, double co
     row(name, gemm(d.gpu, d.formats.feed_forward, n, hidden, width), count);
   }
   if (f.experts == 0) return;
-  row("router", gemm(d.gpu, Format::kBf16, n, number(f.experts), hidden), count);
+  row("router", gemm(d.gpu, WeightFormat::kBf16, n, number(f.experts), hidden), count);
   ExpertWork work;
   work.hidden = hidden;
   work.intermediate = number(f.expert_intermediate);

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "llm/config.h"
+#include "checkpoint/config.h"
+#include "llm/model.h"
 
 namespace ridge::sizing {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::HasSubstr;
 constexpr double kKib = 1024, kGib = 1024.0 * 1024 * 1024;
 
 // Dimensions: the vendors' published config.json files.
-llm::Model of_flags(const char* flags) { return llm::config_from_flags(flags)->model; }
+llm::Model of_flags(const char* flags) { return checkpoint::config_from_flags(flags)->model; }
 llm::Model llama2_7b() {
   return of_flags("layers=32,heads=32,hidden=4096,intermediate=11008,vocabulary=32000,context=4096");
 }

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/temporary_folder.h"
-#include "llm/config.h"
+#include "checkpoint/config.h"
 #include "llm/model.h"
 #include "zoo/safetensors_writer.h"
 #include "zoo/tokenizer_files.h"
@@ -63,7 +63,7 @@ TEST_F(LanguageModelFolder, HasTheParametersThatItsConfigSays) {
     LanguageModel model = kTiny;
     model.tied = tied;
     ASSERT_TRUE(write_checkpoint(model, 0, path("m")).ok());
-    const Result<llm::Config> read = llm::config_from_json(json("m/config.json"), "m");
+    const Result<checkpoint::Config> read = checkpoint::config_from_json(json("m/config.json"), "m");
     ASSERT_TRUE(read.ok()) << read.error().message;
     const Stored stored = read_safetensors(path("m/model.safetensors"));
     EXPECT_EQ(static_cast<double>(stored.data.size()), 2 * llm::parameters_of(read->model).total);

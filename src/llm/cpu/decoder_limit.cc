@@ -4,22 +4,20 @@
 #include <array>
 #include <utility>
 
-#include "llm/format.h"
-
 namespace ridge::llm::cpu {
 namespace {
 
 struct KnownForm {
   engine::WeightForm weights;
   Precision arithmetic;
-  Format format;  // whose bits its matrices have
+  WeightFormat format;  // whose bits its matrices have
 };
 constexpr std::array<KnownForm, 5> kForms = {{
-    {engine::WeightForm::kFp32, Precision::kFp32, Format::kFp32},
-    {engine::WeightForm::kBf16, Precision::kBf16, Format::kBf16},
-    {engine::WeightForm::kFp16, Precision::kBf16, Format::kBf16},
-    {engine::WeightForm::kInt8, Precision::kInt8, Format::kInt8},
-    {engine::WeightForm::kInt4, Precision::kInt8, Format::kInt4},
+    {engine::WeightForm::kFp32, Precision::kFp32, WeightFormat::kFp32},
+    {engine::WeightForm::kBf16, Precision::kBf16, WeightFormat::kBf16},
+    {engine::WeightForm::kFp16, Precision::kBf16, WeightFormat::kBf16},
+    {engine::WeightForm::kInt8, Precision::kInt8, WeightFormat::kInt8},
+    {engine::WeightForm::kInt4, Precision::kInt8, WeightFormat::kInt4},
 }};
 constexpr std::array<std::pair<engine::CacheForm, double>, 3> kCacheBits = {{
     {engine::CacheForm::kFp32, 32},
@@ -45,9 +43,9 @@ double bits_of(engine::CacheForm cache) {
 
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
   const llm::Parameters p = llm::parameters_of(model);
-  const double bits = facts_of(form_of(weights).format).bits, other_bits = bits > 16 ? bits : 16;
+  const WeightFormat format = form_of(weights).format;
   const double matrices = p.attention + p.feed_forward + p.experts_used + p.head;
-  return static_cast<int64_t>((matrices * bits + (p.router + p.small) * other_bits) / 8);
+  return static_cast<int64_t>((matrices * bits_of(format) + (p.router + p.small) * other_bits_of(format)) / 8);
 }
 
 DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/json.h"
-#include "llm/model.h"
+#include "checkpoint/model.h"
 
-namespace ridge::llm {
+namespace ridge::checkpoint {
 
 // Sets the formats of `model`; false: `json` has no quantisation. Errors: a method or a number of bits that is not known.
 Result<bool> read_quantisation(const Json& json, Model& model);
 
-}  // namespace ridge::llm
+}  // namespace ridge::checkpoint

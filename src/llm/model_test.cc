@@ -1,4 +1,4 @@
-#include "llm/config.h"
+#include "llm/model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "checkpoint/config.h"
 
 namespace ridge::llm {
 namespace {
@@ -20,20 +22,20 @@ Json llama3() {
           {"vocab_size", 128256},    {"tie_word_embeddings", false}, {"max_position_embeddings", 8192}};
 }
 
-Config read(const Json& json) {
-  auto config = config_from_json(json, "config.json");
+checkpoint::Config read(const Json& json) {
+  auto config = checkpoint::config_from_json(json, "config.json");
   if (config) return *config;
   ADD_FAILURE() << config.error().message;
   return {};
 }
 
 std::string refusal(const Json& json) {
-  auto config = config_from_json(json, "config.json");
+  auto config = checkpoint::config_from_json(json, "config.json");
   return config ? "read" : config.error().message;
 }
 
 TEST(Config, ReadsLlama) {
-  Config config = read(llama3());
+  checkpoint::Config config = read(llama3());
   EXPECT_EQ(config.model.layers[0].attention.head_dim, 128);
   EXPECT_EQ(config.model.context, 8192);
   EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 8030261248.0);
@@ -42,53 +44,54 @@ TEST(Config, ReadsLlama) {
 
 TEST(Config, KnowsTheBiasesOfQwen2) {
   // Model card of Qwen/Qwen2.5-7B: 7.61 B parameters, 28 layers, 28 heads and 4 of keys and values.
-  Config config = read({{"model_type", "qwen2"},
-                        {"hidden_size", 3584},
-                        {"intermediate_size", 18944},
-                        {"num_hidden_layers", 28},
-                        {"num_attention_heads", 28},
-                        {"num_key_value_heads", 4},
-                        {"vocab_size", 152064},
-                        {"tie_word_embeddings", false},
-                        {"use_sliding_window", false},
-                        {"sliding_window", 131072}});
+  checkpoint::Config config = read({{"model_type", "qwen2"},
+                                    {"hidden_size", 3584},
+                                    {"intermediate_size", 18944},
+                                    {"num_hidden_layers", 28},
+                                    {"num_attention_heads", 28},
+                                    {"num_key_value_heads", 4},
+                                    {"vocab_size", 152064},
+                                    {"tie_word_embeddings", false},
+                                    {"use_sliding_window", false},
+                                    {"sliding_window", 131072}});
   EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 7615616512.0);
   EXPECT_THAT(config.model.notes, IsEmpty());
 }
 
 TEST(Config, KnowsTheExpertsOfQwen3) {
   // Model card of Qwen/Qwen3-30B-A3B: 30.5 B in total, 3.3 B activated; 128 experts of which 8 are used.
-  Config config = read({{"model_type", "qwen3_moe"},
-                        {"hidden_size", 2048},
-                        {"intermediate_size", 6144},
-                        {"moe_intermediate_size", 768},
-                        {"num_hidden_layers", 48},
-                        {"num_attention_heads", 32},
-                        {"num_key_value_heads", 4},
-                        {"head_dim", 128},
-                        {"vocab_size", 151936},
-                        {"num_experts", 128},
-                        {"num_experts_per_tok", 8},
-                        {"tie_word_embeddings", false},
-                        {"decoder_sparse_step", 1},
-                        {"mlp_only_layers", Json::array()}});
+  checkpoint::Config config = read({{"model_type", "qwen3_moe"},
+                                    {"hidden_size", 2048},
+                                    {"intermediate_size", 6144},
+                                    {"moe_intermediate_size", 768},
+                                    {"num_hidden_layers", 48},
+                                    {"num_attention_heads", 32},
+                                    {"num_key_value_heads", 4},
+                                    {"head_dim", 128},
+                                    {"vocab_size", 151936},
+                                    {"num_experts", 128},
+                                    {"num_experts_per_tok", 8},
+                                    {"tie_word_embeddings", false},
+                                    {"decoder_sparse_step", 1},
+                                    {"mlp_only_layers", Json::array()}});
   Parameters p = parameters_of(config.model);
   EXPECT_NEAR(1e-9 * p.total, 30.5, 0.05);
   EXPECT_NEAR(1e-9 * p.active, 3.35, 0.05);
 }
 
 TEST(Config, ReadsGpt2ByItsOwnNames) {
-  Config config = read({{"model_type", "gpt2"},
-                        {"n_layer", 12},
-                        {"n_head", 12},
-                        {"n_embd", 768},
-                        {"n_positions", 1024},
-                        {"vocab_size", 50257}});
+  checkpoint::Config config = read({{"model_type", "gpt2"},
+                                    {"n_layer", 12},
+                                    {"n_head", 12},
+                                    {"n_embd", 768},
+                                    {"n_positions", 1024},
+                                    {"vocab_size", 50257}});
   EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 124439808.0);
 }
 
 TEST(Config, TakesTheTextPartOfAModelForSeveralMedia) {
-  Config config = read({{"model_type", "llava"}, {"vision_config", Json::object()}, {"text_config", llama3()}});
+  checkpoint::Config config =
+      read({{"model_type", "llava"}, {"vision_config", Json::object()}, {"text_config", llama3()}});
   EXPECT_EQ(config.model.layer_count(), 32);
   EXPECT_THAT(config.model.notes, Contains(HasSubstr("text part")));
 }
@@ -314,28 +317,29 @@ TEST(Quantisation, IsReadAsCheckpointsHaveIt) {
   };
   const Case cases[] = {
       {R"({"quant_method":"fp8","weight_block_size":[128,128]})",
-       {Format::kFp8Block, Format::kFp8Block, Format::kFp8Block}},
-      {R"({"quant_method":"fp8"})", {Format::kFp8, Format::kFp8, Format::kFp8}},
-      {R"({"quant_method":"mxfp4"})", {Format::kBf16, Format::kBf16, Format::kMxfp4}},
-      {R"({"quant_method":"awq","bits":4})", {Format::kInt4, Format::kInt4, Format::kInt4}},
-      {R"({"quant_method":"gptq","bits":8})", {Format::kInt8, Format::kInt8, Format::kInt8}},
+       {WeightFormat::kFp8Block, WeightFormat::kFp8Block, WeightFormat::kFp8Block}},
+      {R"({"quant_method":"fp8"})", {WeightFormat::kFp8, WeightFormat::kFp8, WeightFormat::kFp8}},
+      {R"({"quant_method":"mxfp4"})", {WeightFormat::kBf16, WeightFormat::kBf16, WeightFormat::kMxfp4}},
+      {R"({"quant_method":"awq","bits":4})", {WeightFormat::kInt4, WeightFormat::kInt4, WeightFormat::kInt4}},
+      {R"({"quant_method":"gptq","bits":8})", {WeightFormat::kInt8, WeightFormat::kInt8, WeightFormat::kInt8}},
       {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"float","strategy":"channel"}}}})",
-       {Format::kFp8, Format::kFp8, Format::kFp8}},
+       {WeightFormat::kFp8, WeightFormat::kFp8, WeightFormat::kFp8}},
       {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":4,"type":"float","group_size":16}}},
           "ignore":["lm_head","re:.*self_attn.*"]})",
-       {Format::kBf16, Format::kNvfp4, Format::kNvfp4}},
+       {WeightFormat::kBf16, WeightFormat::kNvfp4, WeightFormat::kNvfp4}},
       {R"({"quant_method":"compressed-tensors","format":"pack-quantized",
           "ignore":["re:.*self_attn.*","re:.*shared_experts.*","re:.*mlp\\.(gate|up|gate_up|down)_proj.*"]})",
-       {Format::kBf16, Format::kBf16, Format::kInt4}},
+       {WeightFormat::kBf16, WeightFormat::kBf16, WeightFormat::kInt4}},
       {R"({"quant_method":"modelopt","quant_algo":"NVFP4","ignore":["model.layers.0.self_attn*","lm_head"]})",
-       {Format::kNvfp4, Format::kNvfp4, Format::kNvfp4}},
-      {R"({"quant_method":"bitsandbytes","load_in_4bit":true})", {Format::kInt4, Format::kInt4, Format::kInt4}},
+       {WeightFormat::kNvfp4, WeightFormat::kNvfp4, WeightFormat::kNvfp4}},
+      {R"({"quant_method":"bitsandbytes","load_in_4bit":true})",
+       {WeightFormat::kInt4, WeightFormat::kInt4, WeightFormat::kInt4}},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.config);
     Json json = llama3();
     json["quantization_config"] = *parse_json(c.config, "quantisation");
-    const Config config = read(json);
+    const checkpoint::Config config = read(json);
     EXPECT_TRUE(config.quantised);
     EXPECT_EQ(config.model.formats.attention, c.formats.attention);
     EXPECT_EQ(config.model.formats.feed_forward, c.formats.feed_forward);
@@ -353,10 +357,10 @@ TEST(Quantisation, OfNvidiasCheckpointsLiesInAFileOfItsOwn) {
               {"quantization", {{"quant_algo", "NVFP4"}, {"exclude_modules", Json::array()}}}};
   for (int i = 0; i < 32; ++i)
     beside["quantization"]["exclude_modules"].push_back("model.layers." + std::to_string(i) + ".self_attn.q_proj");
-  const auto config = config_from_json(llama3(), "config.json", &beside);
+  const auto config = checkpoint::config_from_json(llama3(), "config.json", &beside);
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(config->model.formats.attention, Format::kBf16);  // every layer's is excluded
-  EXPECT_EQ(config->model.formats.feed_forward, Format::kNvfp4);
+  EXPECT_EQ(config->model.formats.attention, WeightFormat::kBf16);  // every layer's is excluded
+  EXPECT_EQ(config->model.formats.feed_forward, WeightFormat::kNvfp4);
   // By hand: matrices of the feed-forward networks in 4.5 bits, the rest in 16.
   const Parameters p = parameters_of(config->model);
   EXPECT_DOUBLE_EQ(weight_bytes(config->model, config->model.formats),
@@ -384,11 +388,12 @@ TEST(Config, NamesTheMemberThatIsWrong) {
 }
 
 TEST(Flags, StandForTheConfigsMembers) {
-  auto config = config_from_flags("layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336");
+  auto config =
+      checkpoint::config_from_flags("layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_DOUBLE_EQ(parameters_of(config->model).total, 8030261248.0);
   for (const char* wrong : {"", "layers", "layers=", "layers=0", "layer=3", "layers=32"})
-    EXPECT_FALSE(config_from_flags(wrong)) << wrong;
+    EXPECT_FALSE(checkpoint::config_from_flags(wrong)) << wrong;
 }
 
 }  // namespace

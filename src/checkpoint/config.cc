@@ -1,4 +1,4 @@
-#include "llm/config.h"
+#include "checkpoint/config.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,19 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "llm/quantisation.h"
+#include "checkpoint/architectures.h"
+#include "checkpoint/quantisation.h"
 
-namespace ridge::llm {
+namespace ridge::checkpoint {
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 40;  // of one member; a product of two stays exact in a double
+constexpr std::array<std::pair<AttentionKind, std::string_view>, 4> kAttentionKinds = {
+    {{AttentionKind::kFull, "full"},
+     {AttentionKind::kWindow, "window"},
+     {AttentionKind::kLatent, "latent"},
+     {AttentionKind::kLinear, "linear"}}};
+
+constexpr int64_t kLargest = int64_t{1} << 31;  // of one member: products of two stay in 64 bits
 constexpr int64_t kMostLayers = 10000;
 
 // The value of the first of `names` in the config; `otherwise` if none.
@@ -57,110 +64,6 @@ Status refuse_foreign(const Json& json) {
   return ok_status();
 }
 
-// A model kind's properties beyond its members. Sources: the modelling files of the transformers library.
-enum class Traits : unsigned {
-  kNone = 0,
-  kPlain = 1,              // feed-forward of two matrices
-  kBiases = 2,             // on every projection and norm
-  kQkvBias = 4,            // on queries, keys and values
-  kQkNorm = 8,             // per head
-  kQkNormWide = 16,        // over all heads
-  kLearnedPositions = 32,  // a table of them
-  kTied = 64,              // unless the config says otherwise
-  kFourNorms = 128,        // a layer
-  kOneNorm = 256,          // a layer
-  kWindowOff = 512,        // a sliding window only if use_sliding_window is true
-  kSharedGate = 1024,      // of shared experts
-  kExpertBias = 2048,      // on experts and router
-  kSinks = 4096,           // one number per head
-  kRouterBias = 8192,      // to balance the experts' load
-  kOutputGate = 16384,     // of full attention, unless attn_output_gate says otherwise
-  kNoOutputBias = 32768,   // attention_bias is of queries, keys and values only
-  kWideExperts = 65536,    // experts as wide as intermediate_size, dense layers as intermediate_size_mlp
-  kMlpBias = 1 << 17,      // on the feed-forward network's matrices only
-  kNormBias = 1 << 18,     // on norms only
-  kHeadBias = 1 << 19,     // unless lm_head_bias says otherwise
-  kMultiQuery = 1 << 20,   // one head of keys and values, unless multi_query or new_decoder_architecture says otherwise
-  kEmbeddingNorm = 1 << 21,
-};
-constexpr unsigned operator|(Traits a, Traits b) { return static_cast<unsigned>(a) | static_cast<unsigned>(b); }
-constexpr unsigned operator|(unsigned a, Traits b) { return a | static_cast<unsigned>(b); }
-
-struct Kind {
-  std::string_view type;
-  unsigned traits = 0;
-  int64_t window_pattern = 0;  // one of so many layers has no sliding window; 0: as the config says
-  bool has(Traits trait) const { return (traits & static_cast<unsigned>(trait)) != 0; }
-};
-constexpr auto one(Traits trait) { return static_cast<unsigned>(trait); }
-constexpr std::array kKinds = {
-    Kind{.type = "llama"},
-    Kind{.type = "mistral"},
-    Kind{.type = "mixtral"},
-    Kind{.type = "ministral"},
-    Kind{.type = "qwen2", .traits = Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
-    Kind{.type = "qwen2_moe",
-         .traits = Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias | Traits::kSharedGate},
-    Kind{.type = "seed_oss", .traits = one(Traits::kNoOutputBias)},
-    Kind{.type = "qwen2_vl", .traits = Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
-    Kind{.type = "qwen2_vl_text", .traits = Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
-    Kind{.type = "qwen2_5_vl", .traits = Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
-    Kind{.type = "qwen2_5_vl_text", .traits = Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
-    Kind{.type = "qwen3", .traits = Traits::kQkNorm | Traits::kWindowOff},
-    Kind{.type = "qwen3_moe", .traits = Traits::kQkNorm | Traits::kWindowOff},
-    Kind{.type = "qwen3_vl_text", .traits = Traits::kQkNorm | Traits::kWindowOff},
-    Kind{.type = "qwen3_vl_moe_text", .traits = Traits::kQkNorm | Traits::kWindowOff},
-    Kind{.type = "qwen3_next", .traits = Traits::kQkNorm | Traits::kSharedGate | Traits::kOutputGate},
-    Kind{.type = "qwen3_5_text", .traits = Traits::kQkNorm | Traits::kOutputGate},
-    Kind{.type = "qwen3_5_moe_text", .traits = Traits::kQkNorm | Traits::kSharedGate | Traits::kOutputGate},
-    Kind{.type = "gemma", .traits = one(Traits::kTied)},
-    Kind{.type = "gemma2", .traits = Traits::kTied | Traits::kFourNorms, .window_pattern = 2},
-    Kind{.type = "gemma3_text", .traits = Traits::kTied | Traits::kFourNorms | Traits::kQkNorm, .window_pattern = 6},
-    Kind{.type = "phi", .traits = Traits::kPlain | Traits::kBiases | Traits::kOneNorm | Traits::kHeadBias},
-    Kind{.type = "phi3"},
-    Kind{.type = "phimoe", .traits = Traits::kNormBias | Traits::kHeadBias},
-    Kind{.type = "granite"},
-    Kind{.type = "granitemoe"},
-    Kind{.type = "arcee", .traits = one(Traits::kPlain)},
-    Kind{.type = "nemotron", .traits = Traits::kPlain | Traits::kNormBias},
-    Kind{.type = "stablelm", .traits = one(Traits::kNormBias)},
-    Kind{.type = "exaone4", .traits = one(Traits::kQkNorm), .window_pattern = 4},
-    Kind{.type = "hunyuan_v1_dense", .traits = one(Traits::kQkNorm)},
-    Kind{.type = "ernie4_5", .traits = one(Traits::kTied)},
-    Kind{.type = "ernie4_5_moe", .traits = Traits::kTied | Traits::kRouterBias},
-    Kind{.type = "dbrx"},
-    Kind{.type = "smollm3"},
-    Kind{.type = "cohere", .traits = Traits::kTied | Traits::kOneNorm},
-    Kind{.type = "cohere2", .traits = Traits::kTied | Traits::kOneNorm, .window_pattern = 4},
-    Kind{.type = "olmo2", .traits = one(Traits::kQkNormWide)},
-    Kind{.type = "olmoe", .traits = one(Traits::kQkNormWide)},
-    Kind{.type = "gpt_oss", .traits = Traits::kExpertBias | Traits::kSinks},
-    Kind{.type = "glm", .traits = one(Traits::kNoOutputBias)},
-    Kind{.type = "glm4", .traits = Traits::kFourNorms | Traits::kNoOutputBias},
-    Kind{.type = "dots1", .traits = Traits::kQkNorm | Traits::kRouterBias},
-    Kind{.type = "glm4_moe", .traits = Traits::kRouterBias | Traits::kNoOutputBias},
-    Kind{.type = "glm_moe_dsa", .traits = one(Traits::kRouterBias)},
-    Kind{.type = "minimax_m2", .traits = Traits::kQkNormWide | Traits::kRouterBias},
-    Kind{.type = "deepseek_v2"},
-    Kind{.type = "deepseek_v3", .traits = one(Traits::kRouterBias)},
-    Kind{.type = "deepseek_v32", .traits = one(Traits::kRouterBias)},
-    Kind{.type = "kimi_k2", .traits = one(Traits::kRouterBias)},
-    Kind{.type = "llama4_text", .traits = one(Traits::kWideExperts), .window_pattern = 4},
-    Kind{.type = "gpt2", .traits = Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied},
-    Kind{.type = "gpt_neox", .traits = Traits::kPlain | Traits::kBiases},
-    Kind{.type = "gpt_bigcode",
-         .traits = Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied | Traits::kMultiQuery},
-    Kind{.type = "gptj",
-         .traits = Traits::kPlain | Traits::kMlpBias | Traits::kNormBias | Traits::kOneNorm | Traits::kHeadBias},
-    Kind{.type = "codegen",
-         .traits = Traits::kPlain | Traits::kMlpBias | Traits::kNormBias | Traits::kOneNorm | Traits::kHeadBias},
-    Kind{.type = "opt", .traits = Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied},
-    Kind{.type = "bloom", .traits = Traits::kPlain | Traits::kBiases | Traits::kTied | Traits::kEmbeddingNorm},
-    Kind{.type = "mpt", .traits = Traits::kPlain | Traits::kTied},
-    Kind{.type = "falcon", .traits = Traits::kPlain | Traits::kNormBias | Traits::kTied | Traits::kMultiQuery},
-    Kind{.type = "starcoder2", .traits = Traits::kPlain | Traits::kBiases | Traits::kTied},
-};
-
 // Encoders, which keep no keys and values. Source: the modelling files of the transformers library.
 constexpr std::array<std::string_view, 22> kEncoders = {
     "albert",     "bert",    "big_bird", "camembert",  "deberta",       "deberta-v2", "deit",  "dinov2",
@@ -188,7 +91,7 @@ Status refuse_encoder(const Json& json, const Json& text) {
   const std::vector<std::string> architectures = architectures_of(json);
   if (std::any_of(architectures.begin(), architectures.end(), generates)) return ok_status();
   const bool encoder = std::find(kEncoders.begin(), kEncoders.end(), type) != kEncoders.end();
-  const bool decoder = std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.type == type; });
+  const bool decoder = architecture_of(type) != nullptr;
   if (!encoder && (decoder || architectures.empty())) return ok_status();
   if (!encoder)
     return Error{Code::kUnsupported, fmt::format("model_type '{}' ({}) is not known; plan its ONNX file instead", type,
@@ -229,16 +132,15 @@ Status check_llamas_form(const Json& json, const std::string& type) {
                            type, other)};
 }
 
-Result<Kind> kind_of(const Json& json, Model& model) {
+Result<Architecture> kind_of(const Json& json, Model& model) {
   RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(json, "model_type", ""));
-  const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.type == type; });
-  if (kind != kKinds.end()) return *kind;
+  if (const Architecture* known = architecture_of(type)) return *known;
   RIDGE_TRY(check_llamas_form(json, type));
   model.notes.push_back(
       fmt::format("model_type '{}' is not known: taken as Llama's, as its activation and norm are; biases and norms "
                   "of its own are not counted",
                   type));
-  return Kind{};
+  return Architecture{};
 }
 
 // Parts of a model for several media whose config has its text part at the top or in text_config.
@@ -250,26 +152,24 @@ bool has_other_parts(const Json& json) {
   return false;
 }
 
-Status read_dimensions(const Json& json, const Kind& kind, Model& model) {
+Status read_dimensions(const Json& json, const Architecture& kind, Model& model) {
   RIDGE_ASSIGN(model.hidden, needed(json, {"hidden_size", "n_embd", "n_embed", "d_model"}));
   RIDGE_ASSIGN(model.vocabulary, needed(json, {"vocab_size"}));
   RIDGE_ASSIGN(model.context, integer(json, {"max_position_embeddings", "n_positions", "max_seq_len"}, 0));
   RIDGE_ASSIGN(model.draft_layers, integer(json, {"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0));
   if (model.draft_layers > 8) return invalid("member 'num_nextn_predict_layers' is above 8");
-  RIDGE_ASSIGN(model.tied_embeddings, json_member_or<bool>(json, "tie_word_embeddings", kind.has(Traits::kTied)));
-  if (kind.has(Traits::kLearnedPositions)) model.positions = model.context + (kind.type == "opt" ? 2 : 0);
-  if (kind.has(Traits::kFourNorms)) model.norms_per_layer = 4;
-  // Falcon's and StableLM's attention and feed-forward network may lie side by side.
+  RIDGE_ASSIGN(model.tied_embeddings, json_member_or<bool>(json, "tie_word_embeddings", kind.has(Trait::kTied)));
+  if (kind.has(Trait::kLearnedPositions)) model.positions = model.context + (kind.has(Trait::kMorePositions) ? 2 : 0);
+  if (kind.has(Trait::kFourNorms)) model.norms_per_layer = 4;
   RIDGE_ASSIGN(const bool beside, json_member_or<bool>(json, "use_parallel_residual", false));
-  RIDGE_ASSIGN(const bool parallel, json_member_or<bool>(json, "parallel_attn", kind.type == "falcon"));
+  RIDGE_ASSIGN(const bool parallel, json_member_or<bool>(json, "parallel_attn", kind.has(Trait::kSideBySide)));
   RIDGE_ASSIGN(const bool newer, json_member_or<bool>(json, "new_decoder_architecture", false));
   RIDGE_ASSIGN(const int64_t norms, integer(json, {"num_ln_in_parallel_attn"}, newer ? 2 : 1));
-  if (kind.has(Traits::kOneNorm) || (kind.type == "stablelm" && beside) ||
-      (kind.type == "falcon" && parallel && norms == 1))
+  if (kind.has(Trait::kOneNorm) || (kind.has(Trait::kSharedNorm) && (beside || parallel) && norms == 1))
     model.norms_per_layer = 1;
-  model.norm_bias = kind.has(Traits::kBiases) || kind.has(Traits::kNormBias);
-  RIDGE_ASSIGN(model.head_bias, json_member_or<bool>(json, "lm_head_bias", kind.has(Traits::kHeadBias)));
-  model.outer_norms = kind.has(Traits::kEmbeddingNorm) ? 2 : 1;
+  model.norm_bias = kind.has(Trait::kBiases) || kind.has(Trait::kNormBias);
+  RIDGE_ASSIGN(model.head_bias, json_member_or<bool>(json, "lm_head_bias", kind.has(Trait::kHeadBias)));
+  model.outer_norms = kind.has(Trait::kEmbeddingNorm) ? 2 : 1;
   RIDGE_ASSIGN(const int64_t table, integer(json, {"word_embed_proj_dim"}, model.hidden));
   if (table != model.hidden)
     return Error{Code::kUnsupported, fmt::format("member 'word_embed_proj_dim' is {}, not the hidden size: tables of "
@@ -295,20 +195,20 @@ Result<Attention> latent_of(const Json& json, Attention a) {
 }
 
 // On every matrix.
-Result<bool> biases_of(const Json& json, const Kind& kind) {
-  bool biases = kind.has(Traits::kBiases);
+Result<bool> biases_of(const Json& json, const Architecture& kind) {
+  bool biases = kind.has(Trait::kBiases);
   for (const char* name : {"use_bias", "enable_bias", "bias"}) {
     RIDGE_ASSIGN(biases, json_member_or<bool>(json, name, bool{biases}));
   }
   return biases;
 }
 
-Result<Attention> attention_of(const Json& json, const Kind& kind, int64_t hidden) {
+Result<Attention> attention_of(const Json& json, const Architecture& kind, int64_t hidden) {
   Attention a;
   RIDGE_ASSIGN(a.heads, needed(json, {"num_attention_heads", "n_head", "n_heads"}));
   if (json.contains("kv_lora_rank") && !json["kv_lora_rank"].is_null()) return latent_of(json, a);
   RIDGE_ASSIGN(const bool newer, json_member_or<bool>(json, "new_decoder_architecture", false));
-  RIDGE_ASSIGN(const bool multi_query, json_member_or<bool>(json, "multi_query", kind.has(Traits::kMultiQuery)));
+  RIDGE_ASSIGN(const bool multi_query, json_member_or<bool>(json, "multi_query", kind.has(Trait::kMultiQuery)));
   RIDGE_ASSIGN(a.kv_heads, integer(json, {"num_key_value_heads", "num_kv_heads", "kv_n_heads"}, a.heads));
   if (multi_query && !newer) a.kv_heads = 1;
   RIDGE_ASSIGN(a.head_dim, integer(json, {"head_dim"}, 0));
@@ -321,16 +221,17 @@ Result<Attention> attention_of(const Json& json, const Kind& kind, int64_t hidde
   a.value_dim = a.head_dim;
   RIDGE_ASSIGN(const bool bias, json_member_or<bool>(json, "attention_bias", false));
   RIDGE_ASSIGN(const bool biases, biases_of(json, kind));
-  RIDGE_ASSIGN(const bool qkv_bias, json_member_or<bool>(json, "use_qkv_bias", kind.has(Traits::kQkvBias)));
+  RIDGE_ASSIGN(const bool qkv_bias, json_member_or<bool>(json, "use_qkv_bias", kind.has(Trait::kQkvBias)));
+  RIDGE_ASSIGN(const bool output_bias, json_member_or<bool>(json, "attention_out_bias", false));
   RIDGE_ASSIGN(const bool wide_norm, json_member_or<bool>(json, "use_qk_norm", false));
   RIDGE_ASSIGN(const bool head_norms, json_member_or<bool>(json, "qk_layernorm", false));
   a.qkv_bias = bias || biases || qkv_bias;
-  a.output_bias = biases || (bias && !kind.has(Traits::kNoOutputBias));
-  a.sinks = kind.has(Traits::kSinks);
-  // StableLM norms each head by weights of its own; Llama-4's norms have none.
-  a.qk_norm_wide = kind.has(Traits::kQkNormWide) || (head_norms && kind.type == "stablelm");
-  a.qk_norm = kind.has(Traits::kQkNorm) || (wide_norm && !a.qk_norm_wide && !kind.has(Traits::kWideExperts));
-  RIDGE_ASSIGN(a.output_gate, json_member_or<bool>(json, "attn_output_gate", kind.has(Traits::kOutputGate)));
+  a.output_bias = biases || output_bias || (bias && !kind.has(Trait::kNoOutputBias));
+  a.sinks = kind.has(Trait::kSinks);
+  // Llama-4's norms have no weights.
+  a.qk_norm_wide = kind.has(Trait::kQkNormWide) || (head_norms && kind.has(Trait::kOwnHeadNorms));
+  a.qk_norm = kind.has(Trait::kQkNorm) || (wide_norm && !a.qk_norm_wide && !kind.has(Trait::kWideExperts));
+  RIDGE_ASSIGN(a.output_gate, json_member_or<bool>(json, "attn_output_gate", kind.has(Trait::kOutputGate)));
   return a;
 }
 
@@ -346,8 +247,8 @@ Result<Attention> linear_of(const Json& json) {
 }
 
 // The kinds of the layers' attention, by layer_types, else by the kind's pattern.
-Result<std::vector<AttentionKind>> attention_kinds(const Json& json, const Kind& kind, int64_t layers, int64_t window,
-                                                   AttentionKind usual) {
+Result<std::vector<AttentionKind>> attention_kinds(const Json& json, const Architecture& kind, int64_t layers,
+                                                   int64_t window, AttentionKind usual) {
   std::vector<AttentionKind> kinds(static_cast<size_t>(layers), usual);
   const auto types = json.find("layer_types");
   if (types != json.end() && types->is_array() && !types->empty()) {
@@ -389,9 +290,9 @@ Result<std::vector<AttentionKind>> attention_kinds(const Json& json, const Kind&
   return kinds;
 }
 
-Result<FeedForward> experts_of(const Json& json, const Kind& kind) {
+Result<FeedForward> experts_of(const Json& json, const Architecture& kind) {
   FeedForward f;
-  f.gated = !kind.has(Traits::kPlain);
+  f.gated = !kind.has(Trait::kPlain);
   RIDGE_ASSIGN(f.experts,
                integer(json, {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"}, 0));
   if (f.experts == 0) return f;
@@ -404,21 +305,21 @@ Result<FeedForward> experts_of(const Json& json, const Kind& kind) {
   if (f.expert_intermediate == 0)
     return invalid("member 'moe_intermediate_size' is missing or 0; it is needed to size the model");
   RIDGE_ASSIGN(const int64_t shared, integer(json, {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"},
-                                             kind.has(Traits::kWideExperts) ? 1 : 0));
+                                             kind.has(Trait::kWideExperts) ? 1 : 0));
   RIDGE_ASSIGN(f.shared_intermediate, integer(json, {"shared_expert_intermediate_size", "shared_intermediate_size"},
                                               shared * f.expert_intermediate));
-  f.shared_gate = kind.has(Traits::kSharedGate) && f.shared_intermediate > 0;
-  f.router_bias = kind.has(Traits::kRouterBias);
-  f.expert_bias = kind.has(Traits::kExpertBias);
+  f.shared_gate = kind.has(Trait::kSharedGate) && f.shared_intermediate > 0;
+  f.router_bias = kind.has(Trait::kRouterBias);
+  f.expert_bias = kind.has(Trait::kExpertBias);
   return f;
 }
 
-Result<FeedForward> dense_of(const Json& json, const Kind& kind, int64_t hidden) {
+Result<FeedForward> dense_of(const Json& json, const Architecture& kind, int64_t hidden) {
   FeedForward f;
-  f.gated = !kind.has(Traits::kPlain);
+  f.gated = !kind.has(Trait::kPlain);
   RIDGE_ASSIGN(const bool biases, biases_of(json, kind));
-  RIDGE_ASSIGN(f.bias, json_member_or<bool>(json, "mlp_bias", biases || kind.has(Traits::kMlpBias)));
-  const char* first = kind.has(Traits::kWideExperts) ? "intermediate_size_mlp" : "intermediate_size";
+  RIDGE_ASSIGN(f.bias, json_member_or<bool>(json, "mlp_bias", biases || kind.has(Trait::kMlpBias)));
+  const char* first = kind.has(Trait::kWideExperts) ? "intermediate_size_mlp" : "intermediate_size";
   RIDGE_ASSIGN(f.intermediate, integer(json, {first, "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}, 0));
   if (f.intermediate == 0 && !f.gated) f.intermediate = 4 * hidden;  // GPT-2's configuration class
   if (f.intermediate == 0) return invalid("member 'intermediate_size' is missing or 0; it is needed to size the model");
@@ -446,12 +347,12 @@ Result<std::vector<bool>> expert_layers(const Json& json, int64_t layers) {
   return has;
 }
 
-Status read_layers(const Json& json, const Kind& kind, Model& model) {
+Status read_layers(const Json& json, const Architecture& kind, Model& model) {
   RIDGE_ASSIGN(const int64_t layers, needed(json, {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}));
   if (layers > kMostLayers) return invalid(fmt::format("num_hidden_layers is {}: not a number of layers", layers));
   RIDGE_ASSIGN(const Attention attention, attention_of(json, kind, model.hidden));
   RIDGE_ASSIGN(int64_t window, integer(json, {"sliding_window", "attention_chunk_size"}, 0));
-  RIDGE_ASSIGN(const bool used, json_member_or<bool>(json, "use_sliding_window", !kind.has(Traits::kWindowOff)));
+  RIDGE_ASSIGN(const bool used, json_member_or<bool>(json, "use_sliding_window", !kind.has(Trait::kWindowOff)));
   if (!used || attention.kind == AttentionKind::kLatent) window = 0;
   RIDGE_ASSIGN(const std::vector<AttentionKind> kinds, attention_kinds(json, kind, layers, window, attention.kind));
   RIDGE_ASSIGN(const FeedForward experts, experts_of(json, kind));
@@ -487,42 +388,6 @@ Status read_layers(const Json& json, const Kind& kind, Model& model) {
         "cache: bytes per token up to the window of {} tokens; beyond it {}", window,
         windows == layers ? std::string("no more") : fmt::format("of {} of the {} layers", layers - windows, layers)));
   return ok_status();
-}
-
-Result<Config> read_config(const Json& json, const std::string& name, const Json* quantisation) {
-  if (!json.is_object()) return invalid("a config is a JSON object");
-  const Json& part = json.contains("text_config") && json["text_config"].is_object() ? json["text_config"] : json;
-  // DBRX has its attention's and its experts' dimensions a level below.
-  Json text = part;
-  for (const char* below : {"attn_config", "ffn_config"})
-    if (part.contains(below) && part[below].is_object()) text.update(part[below]);
-  if (part.contains("model_type")) text["model_type"] = part["model_type"];
-  Config config;
-  Model& model = config.model;
-  model.name = name;
-  RIDGE_TRY(refuse_foreign(text));
-  RIDGE_TRY(refuse_encoder(json, text));
-  RIDGE_TRY(read_dtype(json, config));
-  if (!config.precision) RIDGE_TRY(read_dtype(text, config));
-  RIDGE_ASSIGN(const Kind kind, kind_of(text, model));
-  RIDGE_TRY(read_dimensions(text, kind, model));
-  RIDGE_TRY(read_layers(text, kind, model));
-  if (config.precision == Precision::kFp32)
-    model.formats = {.attention = Format::kFp32, .feed_forward = Format::kFp32, .experts = Format::kFp32};
-  const auto quantised = [&](const Json& from) -> Status {
-    RIDGE_ASSIGN(const bool found, read_quantisation(from, model));
-    config.quantised = config.quantised || found;
-    return ok_status();
-  };
-  RIDGE_TRY(quantised(json));
-  if (!config.quantised && &part != &json) RIDGE_TRY(quantised(text));
-  if (!config.quantised && quantisation != nullptr) RIDGE_TRY(quantised(*quantisation));
-  if (has_other_parts(json))
-    model.notes.push_back("the text part of a multimodal model; its other parts are not counted");
-  if (model.draft_layers > 0)
-    model.notes.push_back(fmt::format("{} of multi-token prediction not counted in the parameters",
-                                      model.draft_layers == 1 ? "a layer" : "layers"));
-  return config;
 }
 
 // The flags' names and their members.
@@ -565,8 +430,52 @@ Status read_flag(std::string_view flag, Json& json) {
 
 }  // namespace
 
+NameTable<AttentionKind> names_of(AttentionKind) { return kAttentionKinds; }
+int64_t Model::layer_count() const {
+  int64_t count = 0;
+  for (const Layers& group : layers) count += group.count;
+  return count;
+}
+
+Result<Config> describe(const Json& json, const std::string& name, const Json* quantisation) {
+  if (!json.is_object()) return invalid("a config is a JSON object");
+  const Json& part = json.contains("text_config") && json["text_config"].is_object() ? json["text_config"] : json;
+  // DBRX has its attention's and its experts' dimensions a level below.
+  Json text = part;
+  for (const char* below : {"attn_config", "ffn_config"})
+    if (part.contains(below) && part[below].is_object()) text.update(part[below]);
+  if (part.contains("model_type")) text["model_type"] = part["model_type"];
+  Config config;
+  Model& model = config.model;
+  model.name = name;
+  RIDGE_TRY(refuse_foreign(text));
+  RIDGE_TRY(refuse_encoder(json, text));
+  RIDGE_TRY(read_dtype(json, config));
+  if (!config.precision) RIDGE_TRY(read_dtype(text, config));
+  RIDGE_ASSIGN(const Architecture kind, kind_of(text, model));
+  RIDGE_TRY(read_dimensions(text, kind, model));
+  RIDGE_TRY(read_layers(text, kind, model));
+  if (config.precision == Precision::kFp32)
+    model.formats = {
+        .attention = WeightFormat::kFp32, .feed_forward = WeightFormat::kFp32, .experts = WeightFormat::kFp32};
+  const auto quantised = [&](const Json& from) -> Status {
+    RIDGE_ASSIGN(const bool found, read_quantisation(from, model));
+    config.quantised = config.quantised || found;
+    return ok_status();
+  };
+  RIDGE_TRY(quantised(json));
+  if (!config.quantised && &part != &json) RIDGE_TRY(quantised(text));
+  if (!config.quantised && quantisation != nullptr) RIDGE_TRY(quantised(*quantisation));
+  if (has_other_parts(json))
+    model.notes.push_back("the text part of a multimodal model; its other parts are not counted");
+  if (model.draft_layers > 0)
+    model.notes.push_back(fmt::format("{} of multi-token prediction not counted in the parameters",
+                                      model.draft_layers == 1 ? "a layer" : "layers"));
+  return config;
+}
+
 Result<Config> config_from_json(const Json& json, const std::string& name, const Json* quantisation) {
-  Result<Config> config = read_config(json, name, quantisation);
+  Result<Config> config = describe(json, name, quantisation);
   if (!config) return wrap(std::move(config).error(), "read " + name);
   return config;
 }
@@ -578,9 +487,9 @@ Result<Config> config_from_flags(std::string_view flags) {
     RIDGE_TRY(read_flag(flags.substr(begin, end - begin), json));
     begin = end + 1;
   }
-  Result<Config> config = read_config(json, "language model", nullptr);
+  Result<Config> config = describe(json, "language model");
   if (!config) return wrap(std::move(config).error(), "--llm");
   return config;
 }
 
-}  // namespace ridge::llm
+}  // namespace ridge::checkpoint

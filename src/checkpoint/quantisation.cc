@@ -1,4 +1,4 @@
-#include "llm/quantisation.h"
+#include "checkpoint/quantisation.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace ridge::llm {
+namespace ridge::checkpoint {
 namespace {
 
 Error unknown(std::string_view what, const std::string& found) {
@@ -19,28 +19,29 @@ Error unknown(std::string_view what, const std::string& found) {
                   what, found)};
 }
 
-Result<Format> of_bits(int64_t bits) {
-  if (bits == 4) return Format::kInt4;
-  if (bits == 8) return Format::kInt8;
+Result<WeightFormat> of_bits(int64_t bits) {
+  if (bits == 4) return WeightFormat::kInt4;
+  if (bits == 8) return WeightFormat::kInt8;
   return unknown("a number of bits", std::to_string(bits));
 }
 
 // modelopt: "FP8", "NVFP4", "W4A16_AWQ", "INT8_SQ", "FP8_PB_WO" …
-Result<Format> of_algorithm(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, Format>, 7> kAlgorithms = {{{"NVFP4", Format::kNvfp4},
-                                                                               {"MXFP4", Format::kMxfp4},
-                                                                               {"FP8_PB", Format::kFp8Block},
-                                                                               {"FP8_BLOCK", Format::kFp8Block},
-                                                                               {"FP8", Format::kFp8},
-                                                                               {"W4A16", Format::kInt4},
-                                                                               {"INT8", Format::kInt8}}};
+Result<WeightFormat> of_algorithm(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, WeightFormat>, 7> kAlgorithms = {
+      {{"NVFP4", WeightFormat::kNvfp4},
+       {"MXFP4", WeightFormat::kMxfp4},
+       {"FP8_PB", WeightFormat::kFp8Block},
+       {"FP8_BLOCK", WeightFormat::kFp8Block},
+       {"FP8", WeightFormat::kFp8},
+       {"W4A16", WeightFormat::kInt4},
+       {"INT8", WeightFormat::kInt8}}};
   for (const auto& [part, format] : kAlgorithms)
     if (name.find(part) != std::string::npos) return format;
   return unknown("quant_algo", name);
 }
 
 // One group of compressed-tensors: {"weights": {"num_bits": 4, "type": "float", "strategy": "block", "group_size": 16}}.
-Result<Format> of_group(const Json& group) {
+Result<WeightFormat> of_group(const Json& group) {
   const auto weights = group.find("weights");
   if (weights == group.end() || !weights->is_object()) return unknown("a group without 'weights' of", "config_groups");
   RIDGE_ASSIGN(const int64_t bits, json_member_or<int64_t>(*weights, "num_bits", 8));
@@ -48,38 +49,39 @@ Result<Format> of_group(const Json& group) {
   RIDGE_ASSIGN(const std::string strategy, json_member_or<std::string>(*weights, "strategy", ""));
   RIDGE_ASSIGN(const int64_t size, json_member_or<int64_t>(*weights, "group_size", 0));
   if (type != "float") return of_bits(bits);
-  if (bits == 4) return size == 32 ? Format::kMxfp4 : Format::kNvfp4;
-  if (bits == 8) return strategy == "block" ? Format::kFp8Block : Format::kFp8;
+  if (bits == 4) return size == 32 ? WeightFormat::kMxfp4 : WeightFormat::kNvfp4;
+  if (bits == 8) return strategy == "block" ? WeightFormat::kFp8Block : WeightFormat::kFp8;
   return unknown("a number of bits", std::to_string(bits));
 }
 
 // By the form of the file where no group is given.
-Result<Format> of_form(const std::string& form) {
-  constexpr std::array<std::pair<std::string_view, Format>, 6> kForms = {{{"nvfp4", Format::kNvfp4},
-                                                                          {"mxfp4", Format::kMxfp4},
-                                                                          {"pack-quantized", Format::kInt4},
-                                                                          {"marlin", Format::kInt4},
-                                                                          {"float-quantized", Format::kFp8},
-                                                                          {"int-quantized", Format::kInt8}}};
+Result<WeightFormat> of_form(const std::string& form) {
+  constexpr std::array<std::pair<std::string_view, WeightFormat>, 6> kForms = {
+      {{"nvfp4", WeightFormat::kNvfp4},
+       {"mxfp4", WeightFormat::kMxfp4},
+       {"pack-quantized", WeightFormat::kInt4},
+       {"marlin", WeightFormat::kInt4},
+       {"float-quantized", WeightFormat::kFp8},
+       {"int-quantized", WeightFormat::kInt8}}};
   for (const auto& [part, format] : kForms)
     if (form.find(part) != std::string::npos) return format;
   return unknown("format", form);
 }
 
-Result<Format> format_of(const Json& config, const std::string& method) {
+Result<WeightFormat> format_of(const Json& config, const std::string& method) {
   if (method == "fp8") {
     const auto block = config.find("weight_block_size");
-    return block != config.end() && block->is_array() ? Format::kFp8Block : Format::kFp8;
+    return block != config.end() && block->is_array() ? WeightFormat::kFp8Block : WeightFormat::kFp8;
   }
-  if (method == "fbgemm_fp8") return Format::kFp8;
-  if (method == "mxfp4") return Format::kMxfp4;
+  if (method == "fbgemm_fp8") return WeightFormat::kFp8;
+  if (method == "mxfp4") return WeightFormat::kMxfp4;
   if (method == "awq" || method == "gptq" || method == "auto-round" || method == "gptq_marlin") {
     RIDGE_ASSIGN(const int64_t bits, json_member_or<int64_t>(config, "bits", 4));
     return of_bits(bits);
   }
   if (method == "bitsandbytes") {
     RIDGE_ASSIGN(const bool four, json_member_or<bool>(config, "load_in_4bit", false));
-    return four ? Format::kInt4 : Format::kInt8;
+    return four ? WeightFormat::kInt4 : WeightFormat::kInt8;
   }
   if (method == "compressed-tensors") {
     const auto groups = config.find("config_groups");
@@ -141,7 +143,7 @@ Result<bool> read_quantisation(const Json& json, Model& model) {
     method = "modelopt";
   }
   if (config == nullptr) return false;
-  RIDGE_ASSIGN(const Format format, format_of(*config, method));
+  RIDGE_ASSIGN(const WeightFormat format, format_of(*config, method));
   const Formats stored = model.formats;
   model.formats = {.attention = format, .feed_forward = format, .experts = format};
   const std::vector<std::string> patterns = excluded(*config);
@@ -160,4 +162,4 @@ Result<bool> read_quantisation(const Json& json, Model& model) {
   return true;
 }
 
-}  // namespace ridge::llm
+}  // namespace ridge::checkpoint

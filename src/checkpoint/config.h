@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "llm/model.h"
+#include "checkpoint/model.h"
 
-namespace ridge::llm {
+namespace ridge::checkpoint {
 
 struct Config {
   Model model;                         // formats as published
@@ -22,8 +22,11 @@ struct Config {
 // name; encoders, which have no cache.
 Result<Config> config_from_json(const Json& json, const std::string& name, const Json* quantisation = nullptr);
 
+// The same; errors do not say whose config it is.
+Result<Config> describe(const Json& json, const std::string& name, const Json* quantisation = nullptr);
+
 // "layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336", and head-dim, experts,
 // experts-per-token, context, tied.
 Result<Config> config_from_flags(std::string_view flags);
 
-}  // namespace ridge::llm
+}  // namespace ridge::checkpoint
