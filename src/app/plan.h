@@ -15,6 +15,7 @@
 #include "checkpoint/config.h"
 #include "engine/decoder.h"
 #include "generate/step_line.h"
+#include "llm/forecast.h"
 #include "llm/simulate.h"
 #include "machine/machine.h"
 #include "predict/device_estimate.h"
@@ -22,7 +23,6 @@
 #include "predict/forecast.h"
 #include "predict/memory.h"
 #include "sizing/economics.h"
-#include "sizing/llm.h"
 #include "sizing/training_plan.h"
 
 namespace ridge::app {
@@ -150,15 +150,16 @@ Result<ModelPlan> plan_of(const Json& document);
 
 // A language model from its dimensions, and the storage of weights and cache if it is a file of weights.
 struct LlmSource {
-  sizing::LlmModel model;
-  std::optional<sizing::WeightFormat> stored = {};
+  llm::Model model;
+  llm::Parameters parameters;
+  std::optional<llm::Storage> stored = {};
   std::optional<double> kv_bits = {};
   std::optional<Precision> precision = {};  // a config's own
   std::optional<checkpoint::Config> config = {};
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.
-Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& source);
+Result<llm::ForecastSetup> llm_setup(const PlanRequest& request, const LlmSource& source);
 
 // Served by this program on this machine's CPU, predicted by a simulation of its steps.
 struct ServingHere {
@@ -199,12 +200,12 @@ void visit_fields(auto& visit, Is<ServingHere> auto& here) {
 }
 
 struct LlmPlan {
-  sizing::LlmForecast forecast;
-  std::vector<sizing::LlmForecast> by_weights = {};  // the same in every weight format
-  std::optional<CostPlan> cost = {};     // of decoding with as many sequences as fit, one token each per step
-  std::optional<ServingHere> here = {};  // none on another device, and where the model is not served on CPUs
+  llm::Forecast forecast;
+  std::vector<llm::Forecast> by_weights = {};  // the same in every weight format
+  std::optional<CostPlan> cost = {};           // of decoding with as many sequences as fit, one token each per step
+  std::optional<ServingHere> here = {};        // none on another device, and where the model is not served on CPUs
 };
-Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, llm::ForecastSetup setup,
                          const PlanControl& control);
 Json to_json(const LlmPlan& plan);
 // The document of a served language model: the best way found, others, and its kernels. Errors are of the request.

@@ -12,7 +12,7 @@
 #include "checkpoint/documents.h"
 #include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
-#include "sizing/llm_graph.h"
+#include "llm/graph_model.h"
 
 namespace ridge::app {
 namespace {
@@ -22,10 +22,11 @@ constexpr double kDefaultReservePercent = 10;  // like vLLM's gpu_memory_utiliza
 
 Result<LlmSource> source_of(const Result<checkpoint::Config>& config) {
   if (!config) return config.error();
-  LlmSource source{.model = sizing::model_of(config->model), .precision = config->precision};
+  LlmSource source{
+      .model = config->model, .parameters = llm::parameters_of(config->model), .precision = config->precision};
   if (config->quantised) {
-    const double bits = 8 * llm::weight_bytes(config->model, config->model.formats) / source.model.parameters.total;
-    source.stored = sizing::as_stored(bits);
+    const double bits = 8 * llm::weight_bytes(config->model, config->model.formats) / source.parameters.total;
+    source.stored = llm::as_stored(bits);
   }
   source.config = *config;
   return source;
@@ -35,22 +36,22 @@ Result<LlmSource> source_of(const Result<checkpoint::Config>& config) {
 Result<LlmSource> source_of_gguf(const std::string& path) {
   RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(path));
   RIDGE_ASSIGN(LlmSource source, source_of(checkpoint::config_from_json(*documents.config, path)));
-  source.stored = sizing::as_stored(documents.weight_bits);
+  source.stored = llm::as_stored(documents.weight_bits);
   return source;
 }
 
 // TF32 and FP64 are computed from weights in FP32.
-Result<sizing::WeightFormat> weights_of(Precision precision) {
-  Result<sizing::WeightFormat> format = sizing::weight_format(precision_name(precision));
-  return format ? format : sizing::weight_format(precision_name(Precision::kFp32));
+Result<llm::Storage> weights_of(Precision precision) {
+  Result<llm::Storage> format = llm::storage(precision_name(precision));
+  return format ? format : llm::storage(precision_name(Precision::kFp32));
 }
 
-Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const sizing::LlmForecast& forecast,
+Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const llm::Forecast& forecast,
                                               const PlanDevice& device, int threads) {
   std::optional<CostPlan> none;
   if (!request.cost) return none;
   CostSubject subject{.device = device, .name = forecast.device, .threads = threads, .unit = "token"};
-  for (const sizing::LlmDecode& step : forecast.decode)
+  for (const llm::DecodeStep& step : forecast.decode)
     if (step.fits && step.bound.ms > 0)
       subject.services.push_back(
           {.batch = step.batch, .ms = step.bound.ms, .basis = "the bound of one decoding step, a lower limit"});
@@ -78,33 +79,34 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
                  source_of(checkpoint::config_from_json(json, request.model, quantisation ? &*quantisation : nullptr)));
     if (const std::string folder = checkpoint_folder(request.model); checkpoint::is_graph_folder(folder)) {
       RIDGE_ASSIGN(const checkpoint::GraphConstants constants, checkpoint::graph_constants(folder));
-      const double bits = 8 * static_cast<double>(constants.bytes) / source.model.parameters.total;
-      source.stored = sizing::as_stored(bits);
+      const double bits = 8 * static_cast<double>(constants.bytes) / source.parameters.total;
+      source.stored = llm::as_stored(bits);
     }
     return source;
   }
   model::Binding binding = request.binding;
   binding.batch.reset();  // the cache's inputs are sized in any case
   RIDGE_ASSIGN(const model::Graph graph, model::read(request.model, binding));
-  Result<sizing::LlmGraph> found = sizing::llm_from_graph(graph, request.model);
+  Result<llm::GraphModel> found = llm::model_of_graph(graph, request.model);
   if (!found) return wrap(found.error(), request.model);
-  return LlmSource{.model = found->model, .stored = found->stored, .kv_bits = found->kv_bits};
+  return LlmSource{
+      .model = found->model, .parameters = found->parameters, .stored = found->stored, .kv_bits = found->kv_bits};
 }
 
-Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& source) {
+Result<llm::ForecastSetup> llm_setup(const PlanRequest& request, const LlmSource& source) {
   const LlmRequest& llm = request.llm;
-  sizing::LlmSetup setup;
+  llm::ForecastSetup setup;
   setup.precision = llm.precision_given ? request.precision : source.precision.value_or(request.precision);
   const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed in FP32
   if (!llm.precision_given && wide) setup.precision = Precision::kFp32;
   if (llm.weights.empty() && source.stored) {
     setup.weights = *source.stored;
   } else {
-    RIDGE_ASSIGN(setup.weights, llm.weights.empty() ? weights_of(setup.precision) : sizing::weight_format(llm.weights));
+    RIDGE_ASSIGN(setup.weights, llm.weights.empty() ? weights_of(setup.precision) : llm::storage(llm.weights));
   }
   setup.kv_bits = source.kv_bits.value_or(16);
   if (!llm.kv.empty()) {
-    RIDGE_ASSIGN(const sizing::WeightFormat kv, sizing::weight_format(llm.kv));
+    RIDGE_ASSIGN(const llm::Storage kv, llm::storage(llm.kv));
     setup.kv_bits = kv.matrix_bits;
   }
   const int64_t longest = source.model.context > 0 ? source.model.context : kDefaultContext;
@@ -117,21 +119,20 @@ Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& 
   return setup;
 }
 
-Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, llm::ForecastSetup setup,
                          const PlanControl& control) {
   RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
   const int threads = device.machine ? request.threads.value_or(machine::usable_threads(*device.machine)) : 1;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, limits_of(device, threads));
   setup.memory_bytes = device.memory_bytes;
-  const int64_t sequences = sizing::forecast(source.model, setup, limits).sequences;
-  setup.batches =
-      request.binding.insist_on_batch ? predict::batches_of(request.batch) : sizing::decode_batches(sequences);
-  LlmPlan plan{.forecast = sizing::forecast(source.model, setup, limits)};
+  const int64_t sequences = llm::forecast(source.model, source.parameters, setup, limits).sequences;
+  setup.batches = request.binding.insist_on_batch ? predict::batches_of(request.batch) : llm::decode_batches(sequences);
+  LlmPlan plan{.forecast = llm::forecast(source.model, source.parameters, setup, limits)};
   RIDGE_ASSIGN(plan.here, plan_here(request, source, setup.prompt, device, plan.forecast.notes));
   setup.batches = {1};
-  for (const sizing::WeightFormat& format : sizing::weight_formats()) {
+  for (const llm::Storage& format : llm::storages()) {
     setup.weights = format;
-    plan.by_weights.push_back(sizing::forecast(source.model, setup, limits));
+    plan.by_weights.push_back(llm::forecast(source.model, source.parameters, setup, limits));
   }
   RIDGE_ASSIGN(plan.cost, decoding_cost(request, plan.forecast, device, threads));
   return plan;
@@ -140,7 +141,7 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, si
 Json to_json(const LlmPlan& plan) {
   Json json = json_of(plan.forecast);
   Json& forms = make_array(json["by_weights"]);
-  for (const sizing::LlmForecast& f : plan.by_weights) {
+  for (const llm::Forecast& f : plan.by_weights) {
     FieldWriter form(add_element(forms));
     form("weights", f.setup.weights.name);
     form("weight_bytes", f.weight_bytes);
@@ -156,7 +157,7 @@ namespace {
 
 // Members whose form in JSON is another than in the value: a form of weights by its name, sequences as null where the memory is not
 // known.
-void read_derived(FieldReader& visit, sizing::LlmForecast& f) {
+void read_derived(FieldReader& visit, llm::Forecast& f) {
   std::string weights;
   std::optional<int64_t> sequences, devices;
   visit("weights", weights);
@@ -164,23 +165,23 @@ void read_derived(FieldReader& visit, sizing::LlmForecast& f) {
   visit("devices_for_weights", devices);
   f.sequences = sequences.value_or(0);
   f.devices_for_weights = devices.value_or(0);
-  const Result<sizing::WeightFormat> format = sizing::weight_format(weights);
-  f.setup.weights = format ? *format : sizing::as_stored(0);
+  const Result<llm::Storage> format = llm::storage(weights);
+  f.setup.weights = format ? *format : llm::as_stored(0);
 }
 
 }  // namespace
 
 Result<LlmPlan> llm_plan_of(const Json& document) {
   LlmPlan plan;
-  RIDGE_ASSIGN(plan.forecast, from_json<sizing::LlmForecast>(document));
+  RIDGE_ASSIGN(plan.forecast, from_json<llm::Forecast>(document));
   RIDGE_TRY(read_fields(document, [&](FieldReader& visit) {
     read_derived(visit, plan.forecast);
     visit.unless_empty("serving_here", plan.here);
   }));
   for (const Json& form : document.value("by_weights", Json::array())) {
-    sizing::LlmForecast& f = plan.by_weights.emplace_back();
+    llm::Forecast& f = plan.by_weights.emplace_back();
     f.usable_bytes = plan.forecast.usable_bytes;
-    sizing::LlmDecode& step = f.decode.emplace_back();
+    llm::DecodeStep& step = f.decode.emplace_back();
     RIDGE_TRY(read_fields(form, [&](FieldReader& visit) {
       read_derived(visit, f);
       visit("weight_bytes", f.weight_bytes);

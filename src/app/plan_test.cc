@@ -217,7 +217,7 @@ class PlanLlmTest : public PlanTest {
   Result<LlmPlan> size() {
     Result<LlmSource> source = read_llm(request_);
     if (!source) return source.error();
-    Result<sizing::LlmSetup> setup = llm_setup(request_, *source);
+    Result<llm::ForecastSetup> setup = llm_setup(request_, *source);
     if (!setup) return setup.error();
     return plan_llm(request_, *source, *setup, plan_control_);
   }
@@ -239,7 +239,7 @@ TEST_F(PlanLlmTest, SizesAGgufFileInTheFormThatItHas) {
   const Result<LlmPlan> plan = size();
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->forecast.setup.context, 64);
-  EXPECT_EQ(plan->forecast.setup.weights.name, sizing::kAsStored);
+  EXPECT_EQ(plan->forecast.setup.weights.name, llm::kAsStored);
   EXPECT_DOUBLE_EQ(plan->forecast.setup.weights.matrix_bits, 84.0 * 8 / 256) << "Q2_K, which nothing here runs";
 }
 
@@ -253,7 +253,7 @@ TEST_F(PlanLlmTest, SizesAnOpenVinoFolderInTheFormThatItHas) {
                                     R"(<data element_type="u8" shape="4" offset="0" size="50000"/>)"));
   const Result<LlmPlan> plan = size();
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(plan->forecast.setup.weights.name, sizing::kAsStored);
+  EXPECT_EQ(plan->forecast.setup.weights.name, llm::kAsStored);
   EXPECT_DOUBLE_EQ(plan->forecast.weight_bytes, 50000);
 }
 
@@ -267,7 +267,7 @@ TEST_F(PlanLlmTest, FitsInAsManySequencesAsTheMemoryHolds) {
   EXPECT_DOUBLE_EQ(plan->forecast.setup.reserve, 0.1);
   EXPECT_EQ(plan->forecast.setup.weights.name, "fp16");
   EXPECT_EQ(plan->forecast.decode.back().batch, plan->forecast.sequences);
-  ASSERT_EQ(plan->by_weights.size(), sizing::weight_formats().size());
+  ASSERT_EQ(plan->by_weights.size(), llm::storages().size());
   EXPECT_GT(plan->by_weights.front().weight_bytes, plan->by_weights.back().weight_bytes);
   ASSERT_TRUE(plan->cost);
   EXPECT_EQ(plan->cost->unit, "token");
@@ -298,9 +298,9 @@ TEST_F(PlanLlmTest, WhatIsAskedForReplacesTheDefaults) {
 
 TEST_F(PlanLlmTest, AFileOfFp32IsComputedAsItIsStoredUnlessAPrecisionIsGiven) {
   LlmSource source;
-  source.stored = *sizing::weight_format("fp32");
+  source.stored = *llm::storage("fp32");
   source.kv_bits = 32;
-  const Result<sizing::LlmSetup> stored = llm_setup(request_, source);
+  const Result<llm::ForecastSetup> stored = llm_setup(request_, source);
   ASSERT_TRUE(stored);
   EXPECT_EQ(stored->precision, Precision::kFp32);
   EXPECT_EQ(stored->weights.name, "fp32");

@@ -150,7 +150,7 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
 std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequest& request,
                                  const app::LlmPlan& plan) {
   const app::LlmRequest& llm = request.llm;
-  const sizing::LlmForecast& forecast = plan.forecast;
+  const llm::Forecast& forecast = plan.forecast;
   std::string words = llm.flags.empty() ? app::shell_word(options.model) : "--llm " + app::shell_word(llm.flags);
   if (!options.device.empty()) words += " --device " + app::shell_word(options.device);
   if (llm.context) words += fmt::format(" --context {}", *llm.context);
@@ -159,7 +159,7 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
   if (!llm.kv.empty()) words += " --kv " + llm.kv;
   std::vector<std::string> lines;
   if (!forecast.fits) {
-    const auto fitting = std::ranges::find_if(plan.by_weights, &sizing::LlmForecast::fits);
+    const auto fitting = std::ranges::find_if(plan.by_weights, &llm::Forecast::fits);
     if (fitting != plan.by_weights.end())
       lines.push_back(
           fmt::format("ridge {} {} --weights {}", options.command.verb, words, fitting->setup.weights.name));
@@ -190,7 +190,7 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmSource> source = app::read_llm(request);
   if (!source) return request.llm.flags.empty() ? failed(options, source.error()) : ask_back(options, source.error());
   if (!request.llm.serving.gpus.empty()) return plan_serving(options, request, *source);
-  Result<sizing::LlmSetup> setup = app::llm_setup(request, *source);
+  Result<llm::ForecastSetup> setup = app::llm_setup(request, *source);
   if (!setup) return ask_back(options, setup.error());
   Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, plan_control(options));
   if (!plan)

@@ -17,20 +17,20 @@ std::string llm_limit_text(const cost::Bound& bound) {
                      format_ms(bound.compute_ms), format_ms(bound.memory_ms));
 }
 
-std::string sequences_text(const sizing::LlmForecast& f) {
+std::string sequences_text(const llm::Forecast& f) {
   if (f.usable_bytes <= 0) return "the device's memory is not known";
   if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.setup.context);
   return fmt::format("does not fit: weights and one sequence of {} tokens need at least {} such devices (derived)",
                      f.setup.context, f.devices_for_weights);
 }
 
-std::string llm_summary(const sizing::LlmForecast& f, bool reserve_given) {
+std::string llm_summary(const llm::Forecast& f, bool reserve_given) {
   std::string active =
-      f.parameters.experts > 0 ? format_count(f.parameters.active) + " used per token (derived)" : "(derived)";
+      f.parameters.expert_count > 0 ? format_count(f.parameters.active) + " used per token (derived)" : "(derived)";
   std::vector<std::vector<std::string>> rows = {
       {"parameters", format_count(f.parameters.total), active},
       {"weights", format_bytes(f.weight_bytes),
-       fmt::format("{}{} (derived)", f.setup.weights.name == sizing::kAsStored ? "" : "as ", f.setup.weights.name)},
+       fmt::format("{}{} (derived)", f.setup.weights.name == llm::kAsStored ? "" : "as ", f.setup.weights.name)},
       {"cache", format_bytes(f.kv_bytes_per_token),
        fmt::format("per token at {:g} bits; {} per sequence of {} tokens (derived)", f.setup.kv_bits,
                    format_bytes(f.kv_bytes_per_sequence), f.setup.context)}};
@@ -46,18 +46,18 @@ std::string llm_summary(const sizing::LlmForecast& f, bool reserve_given) {
   return table({}, rows, "lrl");
 }
 
-std::string decode_table(const sizing::LlmForecast& f) {
+std::string decode_table(const llm::Forecast& f) {
   std::vector<std::vector<std::string>> rows;
-  for (const sizing::LlmDecode& step : f.decode)
+  for (const llm::DecodeStep& step : f.decode)
     rows.push_back({std::to_string(step.batch), format_ms(step.bound.ms), tokens_rate(step.tokens_per_s),
                     tokens_rate(step.tokens_per_s / static_cast<double>(step.batch)),
                     std::string(cost::limiter_name(step.bound.limiter)), step.fits ? "" : "does not fit"});
   return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrr1l2l");
 }
 
-std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
+std::string weights_table(const std::vector<llm::Forecast>& forecasts) {
   std::vector<std::vector<std::string>> rows;
-  for (const sizing::LlmForecast& f : forecasts)
+  for (const llm::Forecast& f : forecasts)
     rows.push_back({std::string(f.setup.weights.name), format_bytes(f.weight_bytes),
                     f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", format_ms(f.decode.front().bound.ms),
                     tokens_rate(f.decode.front().tokens_per_s)});
@@ -102,7 +102,7 @@ std::string served_here_text(const app::ServingHere& here) {
 }  // namespace
 
 std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
-  const sizing::LlmForecast& f = plan.forecast;
+  const llm::Forecast& f = plan.forecast;
   std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.setup.weights.name,
                                  precision_name(f.setup.precision), f.device, origin_name(f.origin));
   if (plan.here) text += served_here_text(*plan.here) + "\n";

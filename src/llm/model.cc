@@ -96,6 +96,8 @@ Parameters parameters_of(const Model& model) {
     p.experts += count * layer.expert * real(group.feed_forward.experts);
     p.experts_used += count * layer.expert * real(group.feed_forward.experts_per_token);
     p.small += count * layer.small;
+    p.expert_count = std::max(p.expert_count, real(group.feed_forward.experts));
+    p.experts_per_token = std::max(p.experts_per_token, real(group.feed_forward.experts_per_token));
   }
   const double tables = p.embedding + (model.tied_embeddings ? 0 : p.head);
   const double always = tables + p.attention + p.feed_forward + p.router + p.small;

@@ -15,10 +15,11 @@ struct Parameters {
   double attention = 0;  // matrices; so are these
   double feed_forward = 0;
   double router = 0;
-  double experts = 0;       // routed
-  double experts_used = 0;  // routed, per token
-  double small = 0;         // norms, biases, convolutions
-  double draft = 0;         // layers of multi-token prediction, beside the total
+  double experts = 0;                              // routed
+  double experts_used = 0;                         // routed, per token
+  double expert_count = 0, experts_per_token = 0;  // of a layer; 0: dense
+  double small = 0;                                // norms, biases, convolutions
+  double draft = 0;                                // layers of multi-token prediction, beside the total
   double total = 0;
   double active = 0;  // used per token
 };

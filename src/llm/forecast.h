@@ -1,5 +1,5 @@
-// Sizing of a decoder-only language model: memory, and the bounds of prefill and decode on one device. Pure. What serving it takes, on several GPUs
-// and with an engine's costs, is predicted in llm/.
+// A language model on one device: memory, and the bounds of prefill and decode. Pure. What serving it takes, on several GPUs and with an engine's costs, says
+// serving.h.
 //
 // Sources: FLOPs per token 2 · parameters + attention: Kaplan et al., 2020 (arXiv:2001.08361), section 2.1, table 1; cache per
 // token 2 · layers · KV heads · head dimension · bytes: Kwon et al., 2023 (arXiv:2309.06180), section 3.
@@ -15,50 +15,23 @@
 #include "cost/costs.h"
 #include "llm/model.h"
 
-namespace ridge::sizing {
-
-// Number of weights.
-struct LlmParameters {
-  double embedding = 0;  // tables of tokens and positions; a token reads one row
-  double head = 0;       // matrix to the vocabulary; a tied model shares the embedding's, which counts once in total
-  double dense = 0;      // in the layers, used by every token
-  double expert = 0;     // one expert of all layers
-  double experts = 0;    // number of experts; 0: dense
-  double experts_per_token = 0;
-  double matrices = 0;  // the part of dense and experts stored in fewer bits by quantisation
-  double total = 0;
-  double active = 0;  // used per token
-};
+namespace ridge::llm {
 
 // Storage of the weights. Below 16 bits only the layers' matrices are quantised; embedding, head and norms stay at 16, as in
 // published FP8, GPTQ and AWQ checkpoints.
-struct WeightFormat {
+struct Storage {
   std::string_view name;
-  double matrix_bits = 16;
-  double other_bits = 16;
-  std::string_view note = {};
+  double matrix_bits = 16, other_bits = 16;
 };
 inline constexpr std::string_view kAsStored = "as stored";  // name of a file's own form
-inline WeightFormat as_stored(double bits) { return {.name = kAsStored, .matrix_bits = bits, .other_bits = bits}; }
+inline Storage as_stored(double bits) { return {.name = kAsStored, .matrix_bits = bits, .other_bits = bits}; }
 // fp32, bf16, fp16, fp8, int8, int4.
-Result<WeightFormat> weight_format(std::string_view name);
-std::vector<WeightFormat> weight_formats();
-double weight_bytes(const LlmParameters& parameters, const WeightFormat& format);
+std::vector<Storage> storages();
+Result<Storage> storage(std::string_view name);
+double weight_bytes(const Parameters& parameters, const Storage& weights);
 
-// The sizing inputs of a model, from a config or an ONNX decoder.
-struct LlmModel {
-  std::string name;
-  LlmParameters parameters;
-  double kv_values_per_token = 0;    // 2 · layers · KV heads · head dimension
-  double attention_width = 0;        // layers · heads · head dimension: FLOPs per pair of tokens are 4 times this
-  std::optional<llm::Model> layers;  // from a config: their caches and attention replace the two above
-  int64_t context = 0;               // maximum; 0: not stated
-  std::vector<std::string> notes;    // assumptions
-};
-LlmModel model_of(const llm::Model& model);
-
-struct LlmSetup {
-  WeightFormat weights;
+struct ForecastSetup {
+  Storage weights;
   double kv_bits = 16;                     // [bits] of one value in the cache
   Precision precision = Precision::kFp16;  // of the arithmetic
   int64_t context = 4096;                  // [tokens] held by each sequence
@@ -69,7 +42,7 @@ struct LlmSetup {
 };
 
 // One step that adds a token to each of `batch` sequences of `context` tokens.
-struct LlmDecode {
+struct DecodeStep {
   int64_t batch = 1;
   double bytes = 0;  // weights and cache read
   double flops = 0;
@@ -77,7 +50,7 @@ struct LlmDecode {
   double tokens_per_s = 0;  // of all sequences together: upper limit
   bool fits = true;         // weights and the caches of `batch` full sequences
 };
-void visit_fields(auto& visit, Is<LlmDecode> auto& step) {
+void visit_fields(auto& visit, Is<DecodeStep> auto& step) {
   visit("batch", step.batch);
   visit("flops", step.flops);
   visit("bytes", step.bytes);
@@ -86,11 +59,11 @@ void visit_fields(auto& visit, Is<LlmDecode> auto& step) {
   visit("fits", step.fits);
 }
 
-struct LlmForecast {
+struct Forecast {
   std::string model, device;
   Origin origin = Origin::kMeasured;  // of the device's limits
-  LlmParameters parameters;
-  LlmSetup setup;
+  Parameters parameters;
+  ForecastSetup setup;
   double weight_bytes = 0;
   double kv_bytes_per_token = 0;
   double kv_bytes_per_sequence = 0;
@@ -101,10 +74,10 @@ struct LlmForecast {
   double prefill_flops = 0;
   cost::Bound prefill;  // of one prompt: the least time to the first token
   double prefill_tokens_per_s = 0;
-  std::vector<LlmDecode> decode;
+  std::vector<DecodeStep> decode;
   std::vector<std::string> notes;
 };
-void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
+void visit_fields(auto& visit, Is<Forecast> auto& f) {
   visit("model", f.model);
   visit.object("device", [&](auto& device) {
     device("name", f.device);
@@ -118,7 +91,7 @@ void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
   visit("reserve", f.setup.reserve);
   visit("params", f.parameters.total);
   visit("active_params", f.parameters.active);
-  visit.unless_empty("experts", f.parameters.experts);
+  visit.unless_empty("experts", f.parameters.expert_count);
   visit("weight_bytes", f.weight_bytes);
   visit("kv_bytes_per_token", f.kv_bytes_per_token);
   visit("kv_bytes_per_sequence", f.kv_bytes_per_sequence);
@@ -138,6 +111,8 @@ void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
 }
 // Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.
 std::vector<int64_t> decode_batches(int64_t most);
-LlmForecast forecast(const LlmModel& model, const LlmSetup& setup, const cost::DeviceLimits& limits);
+// `parameters`: those of the model, or counted from its file.
+Forecast forecast(const Model& model, const Parameters& parameters, const ForecastSetup& setup,
+                  const cost::DeviceLimits& limits);
 
-}  // namespace ridge::sizing
+}  // namespace ridge::llm

@@ -1,9 +1,9 @@
-#include "sizing/llm_graph.h"
+#include "llm/graph_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ridge::sizing {
+namespace ridge::llm {
 namespace {
 
 using ::testing::HasSubstr;
@@ -27,34 +27,34 @@ model::Graph decoder() {
   return graph;
 }
 
-TEST(LlmGraph, FindsTheCacheAmongTheInputs) {
-  auto found = llm_from_graph(decoder(), "decoder.onnx");
+TEST(GraphModel, FindsTheCacheAmongTheInputs) {
+  auto found = model_of_graph(decoder(), "decoder.onnx");
   ASSERT_TRUE(found) << found.error().message;
-  EXPECT_DOUBLE_EQ(found->model.kv_values_per_token, 2 * 2 * 2 * 8);
-  EXPECT_DOUBLE_EQ(found->model.attention_width, 2 * 2 * 8);
+  EXPECT_DOUBLE_EQ(cache_bytes_per_token(found->model, 16), 2 * 2 * 2 * 2 * 8);
+  EXPECT_DOUBLE_EQ(attention_flops(found->model, 1, 0), 4 * 2 * 2 * 8);
   EXPECT_DOUBLE_EQ(found->kv_bits, 16);
 }
 
-TEST(LlmGraph, TellsTheTablesFromTheLayers) {
-  LlmParameters p = llm_from_graph(decoder(), "decoder.onnx")->model.parameters;
+TEST(GraphModel, TellsTheTablesFromTheLayers) {
+  Parameters p = model_of_graph(decoder(), "decoder.onnx")->parameters;
   EXPECT_DOUBLE_EQ(p.embedding, 3200);
   EXPECT_DOUBLE_EQ(p.head, 3200);
-  EXPECT_DOUBLE_EQ(p.dense, 1024);
+  EXPECT_DOUBLE_EQ(p.feed_forward, 1024);
   EXPECT_DOUBLE_EQ(p.total, 7424);
   model::Graph tied = decoder();
   tied.tensors[1].shape = Shape{32, 1};
   tied.parameters = 3200 + 32 + 1024;
-  EXPECT_DOUBLE_EQ(llm_from_graph(tied, "tied")->model.parameters.dense, 1056);
+  EXPECT_DOUBLE_EQ(model_of_graph(tied, "tied")->parameters.feed_forward, 1056);
 }
 
-TEST(LlmGraph, TakesTheWeightsAsTheyAreStored) {
+TEST(GraphModel, TakesTheWeightsAsTheyAreStored) {
   model::Graph graph = decoder();
   graph.weight_bytes = graph.parameters / 2;
-  auto found = llm_from_graph(graph, "decoder.onnx");
-  EXPECT_DOUBLE_EQ(weight_bytes(found->model.parameters, found->stored), static_cast<double>(graph.weight_bytes));
+  auto found = model_of_graph(graph, "decoder.onnx");
+  EXPECT_DOUBLE_EQ(weight_bytes(found->parameters, found->stored), static_cast<double>(graph.weight_bytes));
 }
 
-TEST(LlmGraph, CountsQueryHeadsOfGroupedAttention) {
+TEST(GraphModel, CountsQueryHeadsOfGroupedAttention) {
   model::Graph graph = decoder();
   graph.nodes.push_back({"attention",
                          "GroupQueryAttention",
@@ -62,18 +62,18 @@ TEST(LlmGraph, CountsQueryHeadsOfGroupedAttention) {
                          {},
                          {},
                          {{"num_heads", int64_t{8}}, {"kv_num_heads", int64_t{2}}}});
-  EXPECT_DOUBLE_EQ(llm_from_graph(graph, "decoder.onnx")->model.attention_width, 4 * 2 * 2 * 8);
+  EXPECT_DOUBLE_EQ(attention_flops(model_of_graph(graph, "decoder.onnx")->model, 1, 0), 4 * 4 * 2 * 2 * 8);
 }
 
-TEST(LlmGraph, RefusesWhatIsNoDecoder) {
-  EXPECT_THAT(llm_from_graph(model::Graph(), "x").error().message, HasSubstr("past_key_values"));
+TEST(GraphModel, RefusesWhatIsNoDecoder) {
+  EXPECT_THAT(model_of_graph(model::Graph(), "x").error().message, HasSubstr("past_key_values"));
   model::Graph graph = decoder();
   graph.input_specs[0].spec.shape = {-1, -1, -1, 8};
-  EXPECT_THAT(llm_from_graph(graph, "x").error().message, HasSubstr("past_key_values.0.key"));
+  EXPECT_THAT(model_of_graph(graph, "x").error().message, HasSubstr("past_key_values.0.key"));
   graph = decoder();
   graph.input_specs[0].spec.name = "past_key_values.0.encoder.key";
-  EXPECT_THAT(llm_from_graph(graph, "x").error().message, HasSubstr("encoder-decoder"));
+  EXPECT_THAT(model_of_graph(graph, "x").error().message, HasSubstr("encoder-decoder"));
 }
 
 }  // namespace
-}  // namespace ridge::sizing
+}  // namespace ridge::llm

@@ -1,4 +1,4 @@
-#include "sizing/llm_graph.h"
+#include "llm/graph_model.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "cost/operators.h"
 
-namespace ridge::sizing {
+namespace ridge::llm {
 namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -16,7 +16,6 @@ bool is_past(const TensorSpec& input) { return input.name.starts_with("past"); }
 // A cache of keys and values, or of both stacked: "past_0" of [2, batch, heads, tokens, head dimension].
 struct Cache {
   double values_per_token = 0;
-  double width = 0;  // layers · KV heads · head dimension
   DataType type = DataType::kFp16;
 };
 
@@ -41,7 +40,6 @@ Result<Cache> cache_of(const model::Graph& graph) {
     cache.values_per_token += stacked * static_cast<double>(heads * head_dim);
     cache.type = spec.type;
   }
-  cache.width = cache.values_per_token / 2;
   if (cache.values_per_token > 0) return cache;
   return Error{Code::kInvalid,
                "no input holds keys and values of the past (past_key_values.0.key …); a decoder exported "
@@ -85,22 +83,25 @@ double heads_per_kv_head(const model::Graph& graph) {
 
 }  // namespace
 
-Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& name) {
+Result<GraphModel> model_of_graph(const model::Graph& graph, const std::string& name) {
   RIDGE_ASSIGN(Cache cache, cache_of(graph));
-  LlmGraph result;
-  LlmModel& model = result.model;
+  GraphModel result;
+  Model& model = result.model;
   model.name = name;
-  model.kv_values_per_token = cache.values_per_token;
-  double ratio = heads_per_kv_head(graph);
-  model.attention_width = cache.width * ratio;
+  const double ratio = heads_per_kv_head(graph);
+  const double width = cache.values_per_token / 2;  // layers · KV heads · head dimension
+  Layers all{.count = 1, .attention = {}, .feed_forward = {}};
+  all.attention.heads = static_cast<int64_t>(width * ratio);
+  all.attention.kv_heads = static_cast<int64_t>(width);
+  all.attention.head_dim = all.attention.value_dim = 1;
+  model.layers = {all};
   if (ratio == 1) model.notes.push_back("assumed: as many query heads as key-value heads; more would add arithmetic");
-  LlmParameters& p = model.parameters;
+  Parameters& p = result.parameters;
   p.total = p.active = static_cast<double>(graph.parameters);
   p.embedding = std::min(embedding_of(graph), p.total);
   bool tied = p.embedding > 0 && weights_of_size(graph, p.embedding) < 2;
   p.head = p.embedding;
-  p.dense = p.total - p.embedding - (tied ? 0 : p.head);
-  p.matrices = p.dense;
+  p.feed_forward = p.total - p.embedding - (tied ? 0 : p.head);  // with attention
   if (p.embedding <= 0)
     model.notes.push_back("no embedding table was recognised: every weight counts as read for every token");
   double bits = p.total > 0 ? 8 * static_cast<double>(graph.weight_bytes) / p.total : 16;
@@ -109,4 +110,4 @@ Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& na
   return result;
 }
 
-}  // namespace ridge::sizing
+}  // namespace ridge::llm
