@@ -13,10 +13,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "checkpoint/config.h"
-#include "engine/decoder.h"
-#include "generate/step_line.h"
+#include "llm/cpu/serving_here.h"
 #include "llm/forecast.h"
-#include "llm/simulate.h"
 #include "machine/machine.h"
 #include "predict/device_estimate.h"
 #include "predict/engine_process.h"
@@ -161,49 +159,11 @@ Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.
 Result<llm::ForecastSetup> llm_setup(const PlanRequest& request, const LlmSource& source);
 
-// Served by this program on this machine's CPU, predicted by a simulation of its steps.
-struct ServingHere {
-  std::string engine;
-  engine::WeightForm weights = engine::WeightForm::kBf16;
-  engine::CacheForm cache = engine::CacheForm::kU8;
-  int threads = 0;
-  llm::Workload workload;
-  generate::StepLine line;
-  std::string measured_at;   // of the line, by `bench FOLDER`; empty: it is estimated from the limits
-  double error_percent = 0;  // of the line's steps: nine in ten keep within it
-  llm::Simulation simulation;
-  double ttft_bound_ms = 0,
-         tpot_bound_ms = 0;  // of a mean prompt alone, of a decode step of the mean batch; 0: not known
-};
-void visit_fields(auto& visit, Is<ServingHere> auto& here) {
-  visit("engine", here.engine);
-  visit("weights", here.weights);
-  visit("cache", here.cache);
-  visit("threads", here.threads);
-  visit.object("workload", [&](auto& workload) {
-    workload("prompt_min", here.workload.prompt_min);
-    workload("prompt_max", here.workload.prompt_max);
-    workload("output_min", here.workload.output_min);
-    workload("output_max", here.workload.output_max);
-    workload("concurrency", here.workload.concurrency);
-    workload("requests_per_s", here.workload.requests_per_s);
-  });
-  visit("step_line", here.line);
-  visit("measured_at", here.measured_at);
-  visit("error_percent", here.error_percent);
-  visit("ttft_ms", here.simulation.ttft_ms);
-  visit("tpot_ms", here.simulation.tpot_ms);
-  visit("output_tokens_per_s", here.simulation.output_tokens_per_s);
-  visit("mean_decoding", here.simulation.mean_decoding);
-  visit.or_null("ttft_bound_ms", here.ttft_bound_ms);
-  visit.or_null("tpot_bound_ms", here.tpot_bound_ms);
-}
-
 struct LlmPlan {
   llm::Forecast forecast;
-  std::vector<llm::Forecast> by_weights = {};  // the same in every weight format
-  std::optional<CostPlan> cost = {};           // of decoding with as many sequences as fit, one token each per step
-  std::optional<ServingHere> here = {};        // none on another device, and where the model is not served on CPUs
+  std::vector<llm::FormForecast> by_weights = {};
+  std::optional<CostPlan> cost = {};               // of decoding with as many sequences as fit, one token each per step
+  std::optional<llm::cpu::ServingHere> here = {};  // none on another device, and where the model is not served on CPUs
 };
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, llm::ForecastSetup setup,
                          const PlanControl& control);

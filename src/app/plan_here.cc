@@ -8,14 +8,12 @@
 #include "app/decoder_model.h"
 #include "app/plan_model.h"
 #include "llm/cpu/kept_steps.h"
-#include "llm/cpu/load.h"
 #include "llm/cpu/step_estimate.h"
 
 namespace ridge::app {
 namespace {
 
 constexpr int64_t kDefaultOutput = 256;
-constexpr int64_t kBlockTokens = 32;  // of OpenVINO's decoder
 
 // The forms that a decoder has, by the names that plans have for them.
 Result<engine::WeightForm> weights_here(const PlanRequest& request) {
@@ -46,46 +44,6 @@ std::string why_not_here(const PlanRequest& request, const llm::Model& model) {
   return {};
 }
 
-// What the load takes by the line, through the scheduler that serves it, as far as its cache is large enough. Of a closed load neither the first wave
-// counts, whose prompts come all at once, nor the last, beside which answers run out.
-Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load& load) {
-  constexpr int64_t kFewestRequests = 100, kPerSequence = 10;
-  llm::Workload w = load.workload;
-  if (!w.trace.empty()) w.concurrency = 0;
-  if (w.concurrency > 0) w.requests = std::max(kFewestRequests, kPerSequence * w.concurrency);
-  static constexpr std::array<int32_t, 1021> kText = {};  // any tokens
-  llm::cpu::Load sent{
-      .requests = llm::requests_of(w, llm::EngineKind::kVllm), .concurrency = w.concurrency, .text = kText};
-  sent.common_share = w.prefix_hit;
-  sent.front = from_seconds(llm::kFrontSeconds);
-  generate::Settings settings;
-  settings.line = line;
-  settings.prefix_reuse = w.prefix_hit > 0;
-  settings.context = llm::cpu::longest(sent);
-  if (load.chunk_tokens > 0) settings.most_tokens = load.chunk_tokens;
-  if (load.most_sequences > 0) settings.most_sequences = load.most_sequences;
-  settings.cache.block_tokens = kBlockTokens;
-  settings.blocks = std::min<int64_t>(settings.most_sequences, std::ssize(sent.requests)) *
-                    settings.cache.blocks_for(settings.context);
-  RIDGE_ASSIGN(const llm::cpu::Served served, llm::cpu::predict(settings, sent));
-  const auto end = served.answered.end() - w.concurrency;
-  const std::vector<llm::cpu::Answered> counted(served.answered.begin() + w.concurrency, end);
-  double steps = 0, cached = 0, decoding_s = 0, all_s = 0;
-  for (size_t i = 0; i < counted.size(); ++i) {
-    const llm::Request& request = sent.requests[i + static_cast<size_t>(w.concurrency)];
-    const auto prompt = static_cast<double>(request.prompt), output = static_cast<double>(request.output);
-    steps += output - 1;
-    cached += (output - 1) * (prompt + output / 2);
-    decoding_s += counted[i].last_s - counted[i].first_s;
-    all_s += counted[i].last_s - counted[i].sent_s;
-  }
-  const double seconds = w.concurrency > 0 ? all_s / static_cast<double>(w.concurrency) : served.seconds;
-  llm::Simulation simulation = llm::times_of(counted, seconds);
-  simulation.mean_decoding = decoding_s / seconds;
-  simulation.mean_cached = steps > 0 ? cached / steps : 0;
-  return simulation;
-}
-
 // With the lengths that the request leaves open.
 Result<llm::Load> load_here(const PlanRequest& request, const llm::Model& model, int64_t prompt) {
   PlanRequest asked = request;
@@ -102,30 +60,19 @@ Result<llm::Load> load_here(const PlanRequest& request, const llm::Model& model,
   return load;
 }
 
-void add_bounds(const llm::cpu::DecoderLimit& limit, ServingHere& here) {
-  llm::cpu::StepWork prompt = limit.weights(), decode = limit.weights();
-  limit.add(0.5 * static_cast<double>(here.workload.prompt_min + here.workload.prompt_max), 0, 1, prompt);
-  const double batch = std::max(1.0, here.simulation.mean_decoding);
-  llm::cpu::StepWork one{};
-  limit.add(1, here.simulation.mean_cached, 1, one);
-  decode.flops += batch * one.flops;
-  decode.bytes += batch * one.bytes;
-  here.ttft_bound_ms = limit.bound(prompt).ms;
-  here.tpot_bound_ms = limit.bound(decode).ms;
-}
-
 }  // namespace
 
-Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const LlmSource& source, int64_t prompt,
-                                             const PlanDevice& device, std::vector<std::string>& notes) {
-  std::optional<ServingHere> none;
+Result<std::optional<llm::cpu::ServingHere>> plan_here(const PlanRequest& request, const LlmSource& source,
+                                                       int64_t prompt, const PlanDevice& device,
+                                                       std::vector<std::string>& notes) {
+  std::optional<llm::cpu::ServingHere> none;
   if (!device.machine || !source.config) return none;
   const llm::Model& model = source.config->model;
   if (const std::string why = why_not_here(request, model); !why.empty()) {
     notes.push_back("no prediction of serving here: " + why);
     return none;
   }
-  ServingHere here;
+  llm::cpu::ServingHere here;
   here.weights = *weights_here(request);
   here.cache = *cache_here(request.llm);
   here.threads = request.threads.value_or(machine::usable_threads(*device.machine));
@@ -146,8 +93,7 @@ Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const L
   here.line = kept ? kept->line : llm::cpu::estimated_line(limit, here.weights);
   here.error_percent = kept ? kept->error_percent : llm::cpu::estimated_line_error_percent();
   if (kept) here.measured_at = kept->measured_at;
-  RIDGE_ASSIGN(here.simulation, simulate(here.line, load));
-  add_bounds(limit, here);
+  RIDGE_TRY(llm::cpu::predict_serving(load, limit, here));
   return std::optional(std::move(here));
 }
 

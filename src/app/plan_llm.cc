@@ -125,14 +125,15 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, ll
   const int threads = device.machine ? request.threads.value_or(machine::usable_threads(*device.machine)) : 1;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, limits_of(device, threads));
   setup.memory_bytes = device.memory_bytes;
-  const int64_t sequences = llm::forecast(source.model, source.parameters, setup, limits).sequences;
+  const int64_t sequences = llm::forecast(source.model, source.parameters, setup, limits).sequences.value_or(0);
   setup.batches = request.binding.insist_on_batch ? predict::batches_of(request.batch) : llm::decode_batches(sequences);
   LlmPlan plan{.forecast = llm::forecast(source.model, source.parameters, setup, limits)};
   RIDGE_ASSIGN(plan.here, plan_here(request, source, setup.prompt, device, plan.forecast.notes));
   setup.batches = {1};
   for (const llm::Storage& format : llm::storages()) {
     setup.weights = format;
-    plan.by_weights.push_back(llm::forecast(source.model, source.parameters, setup, limits));
+    const llm::Forecast f = llm::forecast(source.model, source.parameters, setup, limits);
+    plan.by_weights.push_back({format.name, f.weight_bytes, f.sequences, f.decode.front().bound.ms});
   }
   RIDGE_ASSIGN(plan.cost, decoding_cost(request, plan.forecast, device, threads));
   return plan;
@@ -140,55 +141,19 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, ll
 
 Json to_json(const LlmPlan& plan) {
   Json json = json_of(plan.forecast);
-  Json& forms = make_array(json["by_weights"]);
-  for (const llm::Forecast& f : plan.by_weights) {
-    FieldWriter form(add_element(forms));
-    form("weights", f.setup.weights.name);
-    form("weight_bytes", f.weight_bytes);
-    form("sequences", f.usable_bytes > 0 ? std::optional(f.sequences) : std::nullopt);
-    form("decode_bound_ms", f.decode.front().bound.ms);
-  }
+  json["by_weights"] = json_of(plan.by_weights);
   if (plan.cost) json["cost"] = json_of(*plan.cost);
   if (plan.here) json["serving_here"] = json_of(*plan.here);
   return json;
 }
 
-namespace {
-
-// Members whose form in JSON is another than in the value: a form of weights by its name, sequences as null where the memory is not
-// known.
-void read_derived(FieldReader& visit, llm::Forecast& f) {
-  std::string weights;
-  std::optional<int64_t> sequences, devices;
-  visit("weights", weights);
-  visit("sequences", sequences);
-  visit("devices_for_weights", devices);
-  f.sequences = sequences.value_or(0);
-  f.devices_for_weights = devices.value_or(0);
-  const Result<llm::Storage> format = llm::storage(weights);
-  f.setup.weights = format ? *format : llm::as_stored(0);
-}
-
-}  // namespace
-
 Result<LlmPlan> llm_plan_of(const Json& document) {
   LlmPlan plan;
   RIDGE_ASSIGN(plan.forecast, from_json<llm::Forecast>(document));
   RIDGE_TRY(read_fields(document, [&](FieldReader& visit) {
-    read_derived(visit, plan.forecast);
+    visit("by_weights", plan.by_weights);
     visit.unless_empty("serving_here", plan.here);
   }));
-  for (const Json& form : document.value("by_weights", Json::array())) {
-    llm::Forecast& f = plan.by_weights.emplace_back();
-    f.usable_bytes = plan.forecast.usable_bytes;
-    llm::DecodeStep& step = f.decode.emplace_back();
-    RIDGE_TRY(read_fields(form, [&](FieldReader& visit) {
-      read_derived(visit, f);
-      visit("weight_bytes", f.weight_bytes);
-      visit("decode_bound_ms", step.bound.ms, above(0));
-    }));
-    step.tokens_per_s = 1e3 / step.bound.ms;
-  }
   return plan;
 }
 

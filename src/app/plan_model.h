@@ -25,8 +25,9 @@ Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads,
 // The load of a language model that is served, by the request's options. Errors are of the request.
 Result<llm::Load> serving_load(const PlanRequest& request);
 // Serving on this machine, with prompts of at most `prompt` tokens; what keeps it from being predicted goes to `notes`.
-Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const LlmSource& source, int64_t prompt,
-                                             const PlanDevice& device, std::vector<std::string>& notes);
+Result<std::optional<llm::cpu::ServingHere>> plan_here(const PlanRequest& request, const LlmSource& source,
+                                                       int64_t prompt, const PlanDevice& device,
+                                                       std::vector<std::string>& notes);
 
 // The model on its device. Immutable once plan() has built it.
 struct PlannedModel {

@@ -1,5 +1,5 @@
-// What distinguishes the decoders that config.json's model_type and GGUF's general.architecture name: one row each, for sizing and serving alike. Immutable.
-// Source: the modelling files of the transformers library.
+// What distinguishes the decoders that config.json's model_type and GGUF's general.architecture name: one row each, for
+// sizing and serving alike. Immutable. Source: the modelling files of the transformers library.
 #pragma once
 
 #include <cstdint>

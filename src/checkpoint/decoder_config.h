@@ -47,8 +47,9 @@ struct DecoderConfig {
   std::vector<int64_t> eos;  // tokens that end an answer
 };
 
-// "rope_scaling" of type "divisors" is ridge's own, for GGUF. Kinds: those of architectures.h that are served. `generation`: generation_config.json, or null; its token ids count before the config's.
-// kUnsupported: a kind, an activation, a scaling of positions, a quantisation that the forward pass does not have.
+// "rope_scaling" of type "divisors" is ridge's own, for GGUF. Kinds: those of architectures.h that are served.
+// `generation`: generation_config.json, or null; its token ids count before the config's. kUnsupported: a kind, an
+// activation, a scaling of positions, a quantisation that the forward pass does not have.
 Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generation);
 // Of the two files of a folder, or of a GGUF file.
 Result<DecoderConfig> read_decoder_config(const std::string& path);

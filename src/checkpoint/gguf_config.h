@@ -13,8 +13,9 @@
 
 namespace ridge::checkpoint {
 
-// As decoder_config_of() reads it. Architectures: those of architectures.h that GGUF names (Mistral's is llama). kUnsupported: others, a part of a split model, tensors and numbers
-// that no decoder here has, by name. Ends of answers are those that the metadata names, and special tokens that end one by their text.
+// As decoder_config_of() reads it. Architectures: those of architectures.h that GGUF names (Mistral's is llama).
+// kUnsupported: others, a part of a split model, tensors and numbers that no decoder here has, by name. Ends of answers
+// are those that the metadata names, and special tokens that end one by their text.
 Result<Json> gguf_config(const Gguf& file);
 
 // All tensors of the decoder by their names in safetensors files. `config`: by gguf_config() of the same file.

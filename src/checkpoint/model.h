@@ -1,5 +1,5 @@
-// A decoder-only language model as its parts: groups of equal layers, each an attention and a feed-forward network. config.h reads one; llm/model.h says what
-// follows from it, decoder_config.h what the engine's decoder takes of it.
+// A decoder-only language model as its parts: groups of equal layers, each an attention and a feed-forward network.
+// config.h reads one; llm/model.h says what follows from it, decoder_config.h what the engine's decoder takes of it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace ridge::checkpoint {
 
-// kFull: keys and values of every token (also grouped queries); kWindow: of the last `window`; kLatent: one compressed row per token for all heads
-// (DeepSeek-V2, arXiv:2405.04434, section 2.1); kLinear: a state of fixed size per sequence (gated delta net, arXiv:2412.06464).
+// kFull: keys and values of every token (also grouped queries); kWindow: of the last `window`; kLatent: one compressed
+// row per token for all heads (DeepSeek-V2, arXiv:2405.04434, section 2.1); kLinear: a state of fixed size per sequence
+// (gated delta net, arXiv:2412.06464).
 enum class AttentionKind { kFull, kWindow, kLatent, kLinear };
 NameTable<AttentionKind> names_of(AttentionKind);
 

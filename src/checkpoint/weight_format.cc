@@ -12,8 +12,8 @@ struct Storage {
   double bits;
   double group = 1, scale_bits = 0, zero_bits = 0;
 };
-// MXFP4: OCP Microscaling Formats 1.0. Q6_K: scales of 8 bits per 16 values, and of 16 bits per 256. Q4_K_M: the mean of the layers of such a file, of which
-// some matrices are Q6_K (llama.cpp, Llama-3-8B).
+// MXFP4: OCP Microscaling Formats 1.0. Q6_K: scales of 8 bits per 16 values, and of 16 bits per 256. Q4_K_M: the mean
+// of the layers of such a file, of which some matrices are Q6_K (llama.cpp, Llama-3-8B).
 constexpr std::array<Storage, 12> kStorage = {{
     {WeightFormat::kFp32, "fp32", 32},
     {WeightFormat::kBf16, "bf16", 16},

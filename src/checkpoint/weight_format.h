@@ -9,8 +9,9 @@
 
 namespace ridge::checkpoint {
 
-// kFp8: one scale per tensor or row; kFp8Block: per block of 128 × 128 (DeepSeek); kNvfp4: an FP8 scale per 16 values; kMxfp4: a power of two per
-// 32; kInt4: scale and zero point per group of 128 (GPTQ, AWQ); kInt8: weights and activations; kQ80, kQ6K, kQ4KM: llama.cpp's.
+// kFp8: one scale per tensor or row; kFp8Block: per block of 128 × 128 (DeepSeek); kNvfp4: an FP8 scale per 16 values;
+// kMxfp4: a power of two per 32; kInt4: scale and zero point per group of 128 (GPTQ, AWQ); kInt8: weights and
+// activations; kQ80, kQ6K, kQ4KM: llama.cpp's.
 enum class WeightFormat { kFp32, kBf16, kFp16, kFp8, kFp8Block, kInt8, kNvfp4, kMxfp4, kInt4, kQ80, kQ6K, kQ4KM };
 NameTable<WeightFormat> names_of(WeightFormat);
 Result<WeightFormat> weight_format(std::string_view name);

@@ -159,10 +159,9 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
   if (!llm.kv.empty()) words += " --kv " + llm.kv;
   std::vector<std::string> lines;
   if (!forecast.fits) {
-    const auto fitting = std::ranges::find_if(plan.by_weights, &llm::Forecast::fits);
+    const auto fitting = std::ranges::find_if(plan.by_weights, [](const auto& form) { return form.sequences != 0; });
     if (fitting != plan.by_weights.end())
-      lines.push_back(
-          fmt::format("ridge {} {} --weights {}", options.command.verb, words, fitting->setup.weights.name));
+      lines.push_back(fmt::format("ridge {} {} --weights {}", options.command.verb, words, fitting->weights));
   } else if (!plan.cost) {
     lines.push_back("ridge size " + words + (llm.weights.empty() ? "" : " --weights " + llm.weights) + " --cost");
   }

@@ -21,7 +21,7 @@ std::string sequences_text(const llm::Forecast& f) {
   if (f.usable_bytes <= 0) return "the device's memory is not known";
   if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.setup.context);
   return fmt::format("does not fit: weights and one sequence of {} tokens need at least {} such devices (derived)",
-                     f.setup.context, f.devices_for_weights);
+                     f.setup.context, f.devices_for_weights.value_or(0));
 }
 
 std::string llm_summary(const llm::Forecast& f, bool reserve_given) {
@@ -39,7 +39,7 @@ std::string llm_summary(const llm::Forecast& f, bool reserve_given) {
         {"usable", format_bytes(f.usable_bytes),
          fmt::format("of {}; {:g} % kept for activations and the engine ({})", format_bytes(f.setup.memory_bytes),
                      100 * f.setup.reserve, reserve_given ? "--reserve" : "assumed, --reserve")});
-  rows.push_back({"sequences", f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", sequences_text(f)});
+  rows.push_back({"sequences", f.sequences ? std::to_string(*f.sequences) : "-", sequences_text(f)});
   rows.push_back({"first token", format_ms(f.prefill.ms),
                   fmt::format("at least, for a prompt of {} tokens; {}", f.setup.prompt, llm_limit_text(f.prefill))});
   rows.push_back({"prefill", tokens_rate(f.prefill_tokens_per_s), "at most"});
@@ -55,12 +55,11 @@ std::string decode_table(const llm::Forecast& f) {
   return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrr1l2l");
 }
 
-std::string weights_table(const std::vector<llm::Forecast>& forecasts) {
+std::string weights_table(const std::vector<llm::FormForecast>& forms) {
   std::vector<std::vector<std::string>> rows;
-  for (const llm::Forecast& f : forecasts)
-    rows.push_back({std::string(f.setup.weights.name), format_bytes(f.weight_bytes),
-                    f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", format_ms(f.decode.front().bound.ms),
-                    tokens_rate(f.decode.front().tokens_per_s)});
+  for (const llm::FormForecast& f : forms)
+    rows.push_back({f.weights, format_bytes(f.weight_bytes), f.sequences ? std::to_string(*f.sequences) : "-",
+                    format_ms(f.decode_bound_ms), tokens_rate(f.decode_bound_ms > 0 ? 1e3 / f.decode_bound_ms : 0)});
   return table({"weights as", "bytes", "sequences", "step of one", "at most"}, rows, "lrrrr");
 }
 
@@ -76,7 +75,7 @@ std::string here_spread_text(const llm::Spread& spread, double bound_ms, const c
 }
 
 // The prediction of `ridge serve` on this machine, which stands first: the rest is its limits.
-std::string served_here_text(const app::ServingHere& here) {
+std::string served_here_text(const llm::cpu::ServingHere& here) {
   const llm::Workload& w = here.workload;
   std::string text = fmt::format(
       "served here by {}, {} weights, {} cache, {}: prompts of {} to {} tokens, answers of {} to {}, {}\n", here.engine,

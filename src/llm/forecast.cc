@@ -47,7 +47,8 @@ void size_memory(const Model& model, Forecast& f) {
   f.usable_bytes = f.setup.memory_bytes * (1 - f.setup.reserve);
   if (f.usable_bytes <= 0) return;
   double left = f.usable_bytes - f.weight_bytes;
-  if (left > 0 && f.kv_bytes_per_sequence > 0) f.sequences = static_cast<int64_t>(left / f.kv_bytes_per_sequence);
+  const bool some = left > 0 && f.kv_bytes_per_sequence > 0;
+  f.sequences = some ? static_cast<int64_t>(left / f.kv_bytes_per_sequence) : 0;
   f.fits = f.sequences >= 1;
   f.devices_for_weights = static_cast<int64_t>(std::ceil((f.weight_bytes + f.kv_bytes_per_sequence) / f.usable_bytes));
 }
@@ -85,7 +86,7 @@ void add_notes(const Model& model, const cost::DeviceLimits& limits, Forecast& f
 std::vector<Storage> storages() {
   std::vector<Storage> all;
   for (const WeightFormat format : kShown)
-    all.push_back({name_of(names_of(format), format), bits_of(format), other_bits_of(format)});
+    all.push_back({std::string(name_of(names_of(format), format)), bits_of(format), other_bits_of(format)});
   return all;
 }
 

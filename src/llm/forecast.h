@@ -1,8 +1,8 @@
-// A language model on one device: memory, and the bounds of prefill and decode. Pure. What serving it takes, on several GPUs and with an engine's costs, says
-// serving.h.
+// A language model on one device: memory, and the bounds of prefill and decode. Pure. What serving it takes, on several
+// GPUs and with an engine's costs, says serving.h.
 //
-// Sources: FLOPs per token 2 · parameters + attention: Kaplan et al., 2020 (arXiv:2001.08361), section 2.1, table 1; cache per
-// token 2 · layers · KV heads · head dimension · bytes: Kwon et al., 2023 (arXiv:2309.06180), section 3.
+// Sources: FLOPs per token 2 · parameters + attention: Kaplan et al., 2020 (arXiv:2001.08361), section 2.1, table 1;
+// cache per token 2 · layers · KV heads · head dimension · bytes: Kwon et al., 2023 (arXiv:2309.06180), section 3.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,13 @@ namespace ridge::llm {
 // Storage of the weights. Below 16 bits only the layers' matrices are quantised; embedding, head and norms stay at 16, as in
 // published FP8, GPTQ and AWQ checkpoints.
 struct Storage {
-  std::string_view name;
+  std::string name;
   double matrix_bits = 16, other_bits = 16;
 };
 inline constexpr std::string_view kAsStored = "as stored";  // name of a file's own form
-inline Storage as_stored(double bits) { return {.name = kAsStored, .matrix_bits = bits, .other_bits = bits}; }
+inline Storage as_stored(double bits) {
+  return {.name = std::string(kAsStored), .matrix_bits = bits, .other_bits = bits};
+}
 // fp32, bf16, fp16, fp8, int8, int4.
 std::vector<Storage> storages();
 Result<Storage> storage(std::string_view name);
@@ -67,10 +69,11 @@ struct Forecast {
   double weight_bytes = 0;
   double kv_bytes_per_token = 0;
   double kv_bytes_per_sequence = 0;
-  double usable_bytes = 0;          // memory less the reserve
-  bool fits = true;                 // the weights and one sequence; true if the memory is unknown
-  int64_t sequences = 0;            // that fit at once
-  int64_t devices_for_weights = 0;  // minimum devices of this kind for the weights and one sequence
+  double usable_bytes = 0;  // memory less the reserve
+  bool fits = true;         // the weights and one sequence; true if the memory is unknown
+  // Absent: the memory is not known.
+  std::optional<int64_t> sequences = {};            // that fit at once
+  std::optional<int64_t> devices_for_weights = {};  // minimum devices of this kind for the weights and one sequence
   double prefill_flops = 0;
   cost::Bound prefill;  // of one prompt: the least time to the first token
   double prefill_tokens_per_s = 0;
@@ -85,7 +88,7 @@ void visit_fields(auto& visit, Is<Forecast> auto& f) {
     device.or_null("memory_bytes", f.setup.memory_bytes);
   });
   visit("precision", f.setup.precision);
-  visit.derived("weights", f.setup.weights.name);
+  visit("weights", f.setup.weights.name);
   visit("kv_bits", f.setup.kv_bits);
   visit("context", f.setup.context);
   visit("reserve", f.setup.reserve);
@@ -97,8 +100,8 @@ void visit_fields(auto& visit, Is<Forecast> auto& f) {
   visit("kv_bytes_per_sequence", f.kv_bytes_per_sequence);
   visit("usable_bytes", f.usable_bytes);
   visit("fits", f.fits);
-  visit.derived("sequences", f.usable_bytes > 0 ? std::optional(f.sequences) : std::nullopt);
-  visit.derived("devices_for_weights", f.usable_bytes > 0 ? std::optional(f.devices_for_weights) : std::nullopt);
+  visit("sequences", f.sequences);
+  visit("devices_for_weights", f.devices_for_weights);
   visit.derived("time_to_first_token_bound_ms", f.prefill.ms);
   visit.object("prefill", [&](auto& prefill) {
     prefill("tokens", f.setup.prompt);
@@ -109,6 +112,21 @@ void visit_fields(auto& visit, Is<Forecast> auto& f) {
   visit("decode", f.decode);
   visit("notes", f.notes);
 }
+
+// The same with the weights in another form.
+struct FormForecast {
+  std::string weights;
+  double weight_bytes = 0;
+  std::optional<int64_t> sequences = {};
+  double decode_bound_ms = 0;  // of one sequence
+};
+void visit_fields(auto& visit, Is<FormForecast> auto& form) {
+  visit("weights", form.weights);
+  visit("weight_bytes", form.weight_bytes);
+  visit("sequences", form.sequences);
+  visit("decode_bound_ms", form.decode_bound_ms, above(0));
+}
+
 // Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.
 std::vector<int64_t> decode_batches(int64_t most);
 // `parameters`: those of the model, or counted from its file.

@@ -12,8 +12,8 @@ struct GraphModel {
   Storage stored;       // weights as stored in the file
   double kv_bits = 16;  // of the cache's inputs
 };
-// Weights are those of the graph; embedding and head are recognised by their sizes. Errors: no cache inputs, an open number of
-// heads or head dimension, an encoder-decoder's cache.
+// Weights are those of the graph; embedding and head are recognised by their sizes. Errors: no cache inputs, an open
+// number of heads or head dimension, an encoder-decoder's cache.
 Result<GraphModel> model_of_graph(const model::Graph& graph, const std::string& name);
 
 }  // namespace ridge::llm

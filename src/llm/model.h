@@ -1,4 +1,5 @@
-// What follows from a decoder's dimensions alone: parameters, those used per token, bytes of weights and of the cache. Pure.
+// What follows from a decoder's dimensions alone: parameters, those used per token, bytes of weights and of the cache.
+// Pure.
 #pragma once
 
 #include "checkpoint/model.h"
