@@ -14,7 +14,7 @@ constexpr Architecture kArchitectures[] = {
     {.type = "ministral"},
     {.type = "qwen2", .traits = kQkvBias | kWindowOff | kNoOutputBias | kServed, .gguf = "qwen2"},
     {.type = "qwen2_moe", .traits = kQkvBias | kWindowOff | kNoOutputBias | kSharedGate},
-    {.type = "seed_oss", .traits = kNoOutputBias},
+    {.type = "seed_oss", .traits = kNoOutputBias | kServed},
     {.type = "qwen2_vl", .traits = kQkvBias | kWindowOff | kNoOutputBias},
     {.type = "qwen2_vl_text", .traits = kQkvBias | kWindowOff | kNoOutputBias},
     {.type = "qwen2_5_vl", .traits = kQkvBias | kWindowOff | kNoOutputBias},

@@ -113,6 +113,37 @@ TEST(DecoderConfig, TheContextEndsWithTheSlidingWindowThatIsInUse) {
   EXPECT_EQ(context(mistral), 128);
 }
 
+TEST(DecoderConfig, RefusesWhatItsDescriptionHasAndTheGraphHasNot) {
+  for (const char* member : {"use_bias", "lm_head_bias", "attn_output_gate"}) {
+    Json json = small("llama");
+    json[member] = true;
+    EXPECT_EQ(decoder_config_of(json, nullptr).error().code, Code::kUnsupported) << member;
+  }
+  Json experts = small("llama");
+  experts.update({{"num_local_experts", 8}, {"num_experts_per_tok", 2}});
+  EXPECT_EQ(decoder_config_of(experts, nullptr).error().code, Code::kUnsupported);
+}
+
+TEST(DecoderConfig, AWindowOfNoLayerDoesNotEndTheContext) {
+  Json json = small("qwen2");
+  json.update(
+      {{"sliding_window", 64}, {"use_sliding_window", true}, {"layer_types", {"full_attention", "full_attention"}}});
+  EXPECT_EQ(decoder_config_of(json, nullptr)->context, 128);
+  json["layer_types"][1] = "sliding_attention";
+  EXPECT_EQ(decoder_config_of(json, nullptr)->context, 64);
+}
+
+TEST(DecoderConfig, SeedOssHasBiasesAsItSays) {
+  Json json = small("seed_oss");
+  json["attention_bias"] = true;
+  const Result<DecoderConfig> config = decoder_config_of(json, nullptr);
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config->qkv_bias);
+  EXPECT_FALSE(config->output_bias);
+  json["attention_out_bias"] = true;
+  EXPECT_TRUE(decoder_config_of(json, nullptr)->output_bias);
+}
+
 TEST(DecoderConfig, RefusesDimensionsThatFitNoModel) {
   const std::pair<const char*, Json> changes[] = {
       {"hidden_size", 0},   {"num_attention_heads", 3}, {"num_hidden_layers", 20000}, {"head_dim", 15},
