@@ -29,12 +29,6 @@ include("${RIDGE_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
 add_library(ridge_onnx INTERFACE)
 target_link_libraries(ridge_onnx INTERFACE ONNX::onnx)
 
-# pugixml: OpenVINO's IR. Linked statically, so that a packaged program needs no library for it.
-find_path(PUGIXML_INCLUDE_DIR pugixml.hpp REQUIRED)
-find_library(PUGIXML_LIBRARY libpugixml.a REQUIRED)
-add_library(ridge_pugixml INTERFACE)
-target_include_directories(ridge_pugixml SYSTEM INTERFACE "${PUGIXML_INCLUDE_DIR}")
-target_link_libraries(ridge_pugixml INTERFACE "${PUGIXML_LIBRARY}")
 
 # Tokenizers: regular expressions and Unicode's normal forms. Linked statically, for the same reason.
 find_path(PCRE2_INCLUDE_DIR pcre2.h REQUIRED)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cost/costs.h"
 #include "engine/engines.h"
+#include "engine/model_file.h"
 #include "engine/run_limit.h"
 #include "machine/disturbance.h"
 #include "machine/probe.h"
@@ -126,7 +127,7 @@ Result<measure::Measurement> bench_on_device(const BenchRequest& request, const 
 Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request) {
   const std::string_view suffix = engine::named(request.engine).script_suffix;
   if (!suffix.empty() && request.model.ends_with(suffix)) return std::optional<model::UnboundModel>();
-  RIDGE_ASSIGN(model::UnboundModel model, model::UnboundModel::read(request.model));
+  RIDGE_ASSIGN(model::UnboundModel model, engine::read_model(request.model, request.engine_library));
   return std::optional(std::move(model));
 }
 

@@ -15,6 +15,7 @@
 #include "client/judgement.h"
 #include "client/server_target.h"
 #include "cost/costs.h"
+#include "engine/model_file.h"
 #include "machine/disturbance.h"
 #include "measure/load.h"
 #include "measure/rate_search.h"
@@ -386,7 +387,7 @@ Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const 
   std::optional<model::Graph> graph;
   const bool llm = !request.url.endpoint.empty();
   if (!llm && !request.model_file.empty()) {
-    RIDGE_ASSIGN(file, model::UnboundModel::read(request.model_file));
+    RIDGE_ASSIGN(file, engine::read_model(request.model_file));
     model::Binding binding;
     binding.batch = request.inputs.batch.value_or(1);
     binding.insist_on_batch = false;

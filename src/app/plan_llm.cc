@@ -12,6 +12,7 @@
 #include "checkpoint/documents.h"
 #include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
+#include "engine/model_file.h"
 #include "llm/graph_model.h"
 
 namespace ridge::app {
@@ -86,7 +87,8 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
   }
   model::Binding binding = request.binding;
   binding.batch.reset();  // the cache's inputs are sized in any case
-  RIDGE_ASSIGN(const model::Graph graph, model::read(request.model, binding));
+  RIDGE_ASSIGN(const model::UnboundModel model, engine::read_model(request.model));
+  RIDGE_ASSIGN(const model::Graph graph, model.bind(binding));
   Result<llm::GraphModel> found = llm::model_of_graph(graph, request.model);
   if (!found) return wrap(found.error(), request.model);
   return LlmSource{

@@ -6,6 +6,7 @@
 
 #include "base/child_process.h"
 #include "cost/costs.h"
+#include "engine/model_file.h"
 #include "machine/probe.h"
 #include "measure/runner.h"
 #include "model/inputs.h"
@@ -23,7 +24,8 @@ Result<power::Workload> model_on(const WorkloadRequest& request, const std::stri
   binding.batch = request.batch;
   binding.insist_on_batch = request.batch != 1;
   auto graph = std::make_shared<model::Graph>();
-  RIDGE_ASSIGN(*graph, model::read(request.model, binding));
+  RIDGE_ASSIGN(const model::UnboundModel model, engine::read_model(request.model, request.engine_library));
+  RIDGE_ASSIGN(*graph, model.bind(binding));
   RIDGE_TRY(check_open_dimensions(request.model, *graph));
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   RIDGE_ASSIGN(plan::Device on, plan::device_from_name(device));

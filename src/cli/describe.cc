@@ -15,6 +15,7 @@
 #include "cli/next_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "engine/model_file.h"
 
 namespace ridge::cli {
 namespace {
@@ -133,7 +134,7 @@ int describe(std::span<const std::string> arguments) {
   std::string file = options.model;
   if (Status fetched = fetch_model(kDescribeVerb, file); !fetched) return fail(kDescribeVerb, fetched.error());
   if (has_language_config(file)) return describe_language(options, file);
-  const Result<model::UnboundModel> model = model::UnboundModel::read(file);
+  const Result<model::UnboundModel> model = engine::read_model(file);
   if (!model) return fail(kDescribeVerb, model.error());
   const Result<app::ModelDescription> description = app::describe(options.model, *model, binding);
   if (!description) return usage(description.error());

@@ -14,6 +14,7 @@
 #include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "engine/model_file.h"
 #include "model/inputs.h"
 #include "model/reader.h"
 #include "sizing/recommend.h"
@@ -245,7 +246,7 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
     return fail("gpus", invalid(fmt::format("{} is a language model: {} compares GPUs for it", app::shell_word(file),
                                             compare_gpus_line(file))));
   if (Status fetched = fetch_model("gpus", file); !fetched) return fail("gpus", fetched.error());
-  auto model = model::UnboundModel::read(file);
+  auto model = engine::read_model(file);
   if (!model) return fail("gpus", model.error());
   const std::vector<catalogue::CatalogueDevice> devices = accepted(catalogue, options);
   const auto at = [&](int64_t batch) -> Result<sizing::Recommendation> {

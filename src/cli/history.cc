@@ -18,6 +18,7 @@
 #include "cli/next_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "engine/model_file.h"
 #include "machine/probe.h"
 #include "model/reader.h"
 
@@ -37,7 +38,7 @@ struct HistoryOptions {
 std::string digest_of(const std::string& model) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(model, failure)) return "";
-  const auto read = model::UnboundModel::read(model);
+  const auto read = engine::read_model(model);
   const Result<std::string> digest = read ? read->digest() : Result<std::string>(read.error());
   return digest ? *digest : "";
 }

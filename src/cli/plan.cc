@@ -23,6 +23,7 @@
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "engine/model_file.h"
 #include "engine/own_format.h"
 
 namespace ridge::cli {
@@ -134,7 +135,7 @@ int show(const PlanOptions& options, const app::PlanRequest& request, const app:
 }
 
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
-  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
+  Result<model::UnboundModel> unbound = engine::read_model(request.model);
   if (!unbound) return failed(options, unbound.error());
   const Result<app::BoundModel> model = app::bind(request, std::move(*unbound));
   if (!model) return ask_back(options, model.error());

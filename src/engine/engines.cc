@@ -14,6 +14,7 @@
 #include "engine/onnxruntime/session.h"
 #include "engine/openvino/library.h"
 #include "engine/openvino/parameters.h"
+#include "model/reader.h"
 
 namespace ridge::engine {
 namespace {
@@ -80,6 +81,7 @@ constexpr Engine kEngines[] = {
         .open = [](const plan::Plan& plan, Clock&) { return openvino::open_session(plan); },
         .find = openvino::find_library,
         .open_decoder = [](const DecoderPlan& plan, Clock&) { return openvino::open_decoder(plan); },
+        .read_model = openvino::read_model,
         .takes_precision = true,
         .backend = "openvino",
         .default_file = "model.xml",

@@ -16,6 +16,10 @@
 #include "plan/device.h"
 #include "plan/plan.h"
 
+namespace ridge::model {
+class UnboundModel;
+}
+
 namespace ridge::engine {
 
 // How an engine gets a variant of the model.
@@ -60,6 +64,9 @@ struct Engine {
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan&, Clock&) = nullptr;
   Result<Info> (*find)(const plan::Plan&) = nullptr;
   Result<std::unique_ptr<Decoder>> (*open_decoder)(const DecoderPlan&, Clock&) = nullptr;  // null: the engine has none
+
+  // Reads a file of the engine's own format (engine/model_file.h); null: it has none.
+  Result<model::UnboundModel> (*read_model)(const std::string& path, const std::string& library) = nullptr;
 
   bool for_tests = false;         // chosen only by name
   bool has_providers = false;     // engine/providers.h works with it

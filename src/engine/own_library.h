@@ -19,7 +19,7 @@ namespace ridge::engine {
 
 // Must be equal on both sides: release, compiler, and the layout of the exchanged types.
 inline std::string build_id() {
-  return fmt::format("ridge {}, interface 5, compiler {}, layout {}.{}.{}.{}.{}.{}.{}.{}.{}", RIDGE_VERSION,
+  return fmt::format("ridge {}, interface 6, compiler {}, layout {}.{}.{}.{}.{}.{}.{}.{}.{}", RIDGE_VERSION,
                      __VERSION__, sizeof(plan::Plan), sizeof(Info), sizeof(Signature), sizeof(NodeTime), sizeof(Output),
                      sizeof(DecoderPlan), sizeof(DecoderInfo), sizeof(StepSequence), sizeof(Logits));
 }

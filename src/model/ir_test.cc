@@ -1,90 +1,69 @@
+#include "model/ir.h"
+
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <map>
-#include <set>
+#include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/temporary_folder.h"
-#include "model/inputs.h"
-#include "model/ir_rows.h"
+#include "model/reader.h"
 #include "model/test_models.h"
 
 namespace ridge::model {
 namespace {
 
-// "1,3,-1" as the dimensions of a port.
-std::string dims(const std::string& shape) {
-  std::string text;
-  for (size_t at = 0; at < shape.size();) {
-    const size_t comma = std::min(shape.find(',', at), shape.size());
-    text += "<dim>" + shape.substr(at, comma - at) + "</dim>";
-    at = comma + 1;
-  }
-  return text;
-}
-
-// IR of layers in a row: each reads the results named in `from`.
+// Operators in a row, each with one result.
 class Ir {
  public:
-  Ir& input(const std::string& name, const std::string& shape, const std::string& type = "f32") {
-    return layer("Parameter", name, R"(shape=")" + shape + R"(" element_type=")" + type + R"(")", {}, shape);
-  }
-  // Its values begin at `offset` of the weights.
-  Ir& constant(const std::string& name, const std::string& shape, int offset, int size,
+  Ir& input(const std::string& name, const Shape& shape) { return add("Parameter", name, {}, shape); }
+  Ir& constant(const std::string& name, const Shape& shape, std::vector<int64_t> values = {},
                const std::string& type = "f32") {
-    return layer("Const", name,
-                 R"(element_type=")" + type + R"(" shape=")" + shape + R"(" offset=")" + std::to_string(offset) +
-                     R"(" size=")" + std::to_string(size) + R"(")",
-                 {}, shape,
-                 type == "i64"  ? "I64"
-                 : type == "i8" ? "I8"
-                                : "FP32");
-  }
-  Ir& layer(const std::string& type, const std::string& name, const std::string& data,
-            const std::vector<std::string>& from, const std::string& shape, const std::string& precision = "FP32",
-            const std::string& version = "opset1") {
-    const std::string id = std::to_string(ids_.size());
-    std::string inputs;
-    for (size_t i = 0; i < from.size(); ++i) {
-      inputs += R"(<port id=")" + std::to_string(i) + R"(">)" + dims(shapes_.at(from[i])) + "</port>";
-      edges_ += R"(<edge from-layer=")" + ids_.at(from[i]) + R"(" from-port="9" to-layer=")" + id + R"(" to-port=")" +
-                std::to_string(i) + R"("/>)";
-    }
-    layers_ += R"(<layer id=")" + id + R"(" name=")" + name + R"(" type=")" + type + R"(" version=")" + version +
-               R"("><data )" + data + "/><input>" + inputs + "</input>";
-    if (type != "Result")
-      layers_ += R"(<output><port id="9" precision=")" + precision + R"(">)" + dims(shape) + "</port></output>";
-    layers_ += "</layer>";
-    ids_[name] = id;
-    shapes_[name] = shape;
+    add("Constant", name, {}, shape, {}, values.empty() ? type : "i64");
+    model_.operators.back().values = std::move(values);
     return *this;
   }
-  Ir& result(const std::string& from) { return layer("Result", from + "/result", "", {from}, ""); }
-  std::string text(const std::string& version = "11") const {
-    return R"(<?xml version="1.0"?><net name="m" version=")" + version + R"("><layers>)" + layers_ +
-           "</layers><edges>" + edges_ +
-           R"(</edges><rt_info><Runtime_version value="2026.4.1-22982-x"/></rt_info></net>)";
+  Ir& add(const std::string& type, const std::string& name, const std::vector<int>& inputs, const Shape& shape,
+          std::map<std::string, std::string> attributes = {}, const std::string& element = "f32") {
+    IrOperator op;
+    op.name = name;
+    op.type = type;
+    op.attributes = std::move(attributes);
+    op.inputs = inputs;
+    if (type != "Result") {
+      op.outputs = {static_cast<int>(model_.tensors.size())};
+      model_.tensors.push_back({name, element, shape});
+    }
+    model_.operators.push_back(std::move(op));
+    return *this;
+  }
+  Ir& result(int tensor) { return add("Result", "result", {tensor}, {}); }
+  const IrModel& model() const { return model_; }
+
+ private:
+  IrModel model_;
+};
+
+// The open dimension of every tensor is the batch, as OpenVINO would say.
+class Source final : public IrSource {
+ public:
+  explicit Source(IrModel model) : model_(std::move(model)) {}
+  Result<IrModel> at(const std::map<std::string, Shape>& shapes, DataSizes) const override {
+    IrModel bound = model_;
+    if (shapes.empty()) return bound;
+    for (IrTensor& tensor : bound.tensors)
+      for (int64_t& size : *tensor.shape) size = size < 0 ? shapes.begin()->second.front() : size;
+    return bound;
   }
 
  private:
-  std::string layers_, edges_;
-  std::map<std::string, std::string> ids_, shapes_;
+  const IrModel model_;
 };
 
-// The model beside weights that begin with the given integers and go on with zeros.
-Result<Graph> read_ir(const std::string& text, const Binding& binding = {}, const std::vector<int64_t>& values = {},
-                      size_t bytes = 4096) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::make();
-  std::string weights(std::max(bytes, values.size() * sizeof(int64_t)), '\0');
-  for (size_t i = 0; i < values.size(); ++i)
-    std::memcpy(weights.data() + i * sizeof(int64_t), &values[i], sizeof(int64_t));
-  std::ofstream(folder->path() + "/model.bin", std::ios::binary) << weights;
-  return read_bytes(text, folder->path(), binding);
+Graph graph_of(const Ir& ir, const Binding& binding = {}) {
+  const Result<UnboundModel> model = UnboundModel::from_ir("m.xml", std::make_shared<Source>(ir.model()));
+  EXPECT_TRUE(model.ok());
+  Result<Graph> graph = model->bind(binding);
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return std::move(*graph);
 }
 
 std::string ops_of(const Graph& graph) {
@@ -98,118 +77,80 @@ Shape shape_of(const Graph& graph, const std::string& tensor) {
   return tensor_named(graph, tensor).shape.value_or(Shape{-99});
 }
 
-const char* const kWindow = R"(strides="2, 2" dilations="1, 1" pads_begin="1, 1" pads_end="1, 1" auto_pad="explicit")";
+const std::map<std::string, std::string> kWindow = {{"strides", "2,2"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}};
 
-TEST(Ir, AConvolutionIsReadWithItsNamesAndTheBatchIsBound) {
-  const std::string text = Ir().input("image", "-1,3,8,8")
-                               .constant("w", "4,3,3,3", 0, 432)
-                               .layer("Convolution", "conv1", kWindow, {"image", "w"}, "-1,4,4,4")
-                               .layer("ReLU", "relu1", "", {"conv1"}, "-1,4,4,4")
-                               .result("relu1")
-                               .text();
-  const Result<Graph> graph = read_ir(text, at_batch(5));
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(ops_of(*graph), "Conv Relu");
-  EXPECT_EQ(graph->nodes[0].name, "conv1");
-  EXPECT_EQ(shape_of(*graph, "relu1"), (Shape{5, 4, 4, 4}));
-  EXPECT_EQ(graph->input_specs[0].spec.shape, (Shape{5, 3, 8, 8}));
-  EXPECT_TRUE(has_open_batch(*graph));
-  EXPECT_EQ(graph->output_specs[0].name, "relu1");
-  EXPECT_EQ(graph->parameters, 4 * 3 * 9);
-  EXPECT_EQ(graph->producer, "OpenVINO 2026.4.1");
-}
-
-TEST(Ir, LargeWeightsStayInTheirFileWhichMustBeWhole) {
-  const std::string text =
-      Ir().input("x", "1,100")
-          .constant("w", "100,100", 0, 40000)
-          .layer("MatMul", "product", R"(transpose_a="false" transpose_b="true")", {"x", "w"}, "1,100")
-          .result("product")
-          .text();
-  const Result<Graph> graph = read_ir(text, {}, {}, 40000);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(ops_of(*graph), "Transpose MatMul");
-  EXPECT_EQ(graph->weight_bytes, 40000);
-  const std::string cut = error_of(read_ir(text, {}, {}, 39999));
-  EXPECT_NE(cut.find("cut off"), std::string::npos) << cut;
-  const std::string missing = error_of(read_bytes(text, "/nowhere"));
-  EXPECT_NE(missing.find("model.bin"), std::string::npos) << missing;
+TEST(Ir, AConvolutionHasItsNamesAndTheBoundBatch) {
+  const Graph graph = graph_of(Ir().input("image", {-1, 3, 8, 8})
+                                   .constant("w", {4, 3, 3, 3})
+                                   .add("Convolution", "conv1", {0, 1}, {-1, 4, 4, 4}, kWindow)
+                                   .add("Relu", "relu1", {2}, {-1, 4, 4, 4})
+                                   .result(3),
+                               at_batch(5));
+  EXPECT_EQ(ops_of(graph), "Conv Relu");
+  EXPECT_EQ(graph.nodes[0].name, "conv1");
+  EXPECT_EQ(attribute_or(graph.nodes[0], "pads", std::vector<int64_t>()), (std::vector<int64_t>{1, 1, 1, 1}));
+  EXPECT_EQ(shape_of(graph, "relu1"), (Shape{5, 4, 4, 4}));
+  EXPECT_EQ(graph.input_specs[0].symbols, (std::vector<std::string>{"?", "", "", ""}));
+  EXPECT_EQ(graph.output_specs[0].name, "relu1");
+  EXPECT_EQ(graph.parameters, 4 * 3 * 9);
 }
 
 TEST(Ir, GroupsLeaveTheShapeOfTheWeights) {
-  const Result<Graph> graph = read_ir(Ir().input("x", "1,6,8,8")
-                                          .constant("w", "2,5,3,3,3", 0, 1080)
-                                          .layer("GroupConvolution", "grouped", kWindow, {"x", "w"}, "1,10,4,4")
-                                          .result("grouped")
-                                          .text());
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(ops_of(*graph), "Reshape Conv");
-  EXPECT_EQ(shape_of(*graph, "grouped"), (Shape{1, 10, 4, 4}));
-  EXPECT_EQ(attribute_or<int64_t>(graph->nodes[1], "group", 0), 2);
+  const Graph graph = graph_of(Ir().input("x", {1, 6, 8, 8})
+                                   .constant("w", {2, 5, 3, 3, 3})
+                                   .add("GroupConvolution", "grouped", {0, 1}, {1, 10, 4, 4}, kWindow)
+                                   .result(2));
+  EXPECT_EQ(ops_of(graph), "Reshape Conv");
+  EXPECT_EQ(shape_of(graph, graph.nodes[0].name), (Shape{10, 3, 3, 3}));
+  EXPECT_EQ(attribute_or<int64_t>(graph.nodes[1], "group", 0), 2);
+}
+
+TEST(Ir, ATransposedOperandIsANodeOfItsOwn) {
+  const Graph graph = graph_of(Ir().input("x", {1, 100})
+                                   .constant("w", {20, 100})
+                                   .add("MatMul", "y", {0, 1}, {1, 20}, {{"transpose_b", "true"}})
+                                   .result(2));
+  EXPECT_EQ(ops_of(graph), "Transpose MatMul");
+  EXPECT_EQ(shape_of(graph, graph.nodes[0].name), (Shape{100, 20}));
+  EXPECT_EQ(graph.weight_bytes, 8000);
 }
 
 TEST(Ir, AnOperatorWithoutARowKeepsItsShapeAndIsOfNoKnownDomain) {
-  const Result<Graph> graph = read_ir(Ir().input("x", "1,6")
-                                          .layer("TensorIterator", "loop", "", {"x"}, "1,7")
-                                          .layer("Tanh", "y", "", {"loop"}, "1,7")
-                                          .result("y")
-                                          .text());
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(ops_of(*graph), "ir.TensorIterator Tanh");
-  EXPECT_EQ(shape_of(*graph, "y"), (Shape{1, 7}));
-}
-
-TEST(Ir, NoTypeHasTwoRows) {
-  std::set<std::string_view> types;
-  for (const std::span<const IrRow> rows :
-       {pointwise_rows(), window_rows(), reduction_rows(), movement_rows(), other_rows()})
-    for (const IrRow& row : rows) EXPECT_TRUE(types.insert(row.type).second) << row.type;
-}
-
-TEST(Ir, ShapesFollowFromSmallConstants) {
-  const Result<Graph> graph = read_ir(Ir().input("x", "-1,6,4")
-                                          .constant("order", "3", 0, 24, "i64")
-                                          .layer("Transpose", "t", "", {"x", "order"}, "-1,4,6")
-                                          .constant("shape", "2", 24, 16, "i64")
-                                          .layer("Reshape", "r", R"(special_zero="true")", {"t", "shape"}, "-1,24")
-                                          .result("r")
-                                          .text(),
-                                      at_batch(3), {0, 2, 1, 0, -1});
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(shape_of(*graph, "t"), (Shape{3, 4, 6}));
-  EXPECT_EQ(shape_of(*graph, "r"), (Shape{3, 24}));
+  const Graph graph = graph_of(
+      Ir().input("x", {1, 6}).add("TensorIterator", "loop", {0}, {1, 7}).add("Tanh", "y", {1}, {1, 7}).result(2));
+  EXPECT_EQ(ops_of(graph), "ir.TensorIterator Tanh");
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{1, 7}));
 }
 
 TEST(Ir, WeightsOfBytesAreDequantised) {
-  const Result<Graph> graph = read_ir(Ir().input("x", "1,64")
-                                          .constant("w8", "64,8", 0, 512, "i8")
-                                          .layer("Convert", "w32", R"(destination_type="f32")", {"w8"}, "64,8")
-                                          .constant("scale", "1,8", 512, 32)
-                                          .layer("Multiply", "w", "", {"w32", "scale"}, "64,8")
-                                          .layer("MatMul", "y", "", {"x", "w"}, "1,8")
-                                          .result("y")
-                                          .text());
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(ops_of(*graph), "Cast DequantizeLinear MatMul");
-  EXPECT_EQ(tensor_named(*graph, "w8").type, DataType::kInt8);
+  const Graph graph = graph_of(Ir().input("x", {1, 64})
+                                   .constant("w8", {64, 8}, {}, "i8")
+                                   .add("Convert", "w32", {1}, {64, 8})
+                                   .constant("scale", {1, 8})
+                                   .add("Multiply", "w", {2, 3}, {64, 8})
+                                   .add("MatMul", "y", {0, 4}, {1, 8})
+                                   .result(5));
+  EXPECT_EQ(ops_of(graph), "Cast DequantizeLinear MatMul");
+  EXPECT_EQ(tensor_named(graph, "w8").type, DataType::kInt8);
 }
 
-TEST(Ir, SaysWhatIsWrongWithAFile) {
-  EXPECT_NE(error_of(read_ir("<?xml version=\"1.0\"?><net")).find("not sound XML"), std::string::npos);
-  EXPECT_NE(error_of(read_ir("<?xml version=\"1.0\"?><project/>")).find("no <net>"), std::string::npos);
-  EXPECT_NE(error_of(read_ir(Ir().input("x", "1,2").result("x").text("7"))).find("newer OpenVINO"), std::string::npos);
-  EXPECT_NE(error_of(read_ir(Ir().input("x", "1,2").constant("c", "2", 0, 9).result("x").text())).find("9 bytes"),
-            std::string::npos);
-  std::string edge = Ir().input("x", "1,2").result("x").text();
-  edge.replace(edge.find("from-port=\"9\""), 13, "from-port=\"8\"");
-  EXPECT_NE(error_of(read_ir(edge)).find("do not exist"), std::string::npos);
-  EXPECT_NE(error_of(read_ir(Ir().input("x", "1,-3").result("x").text())).find("size '-3'"), std::string::npos);
+TEST(Ir, ConstantsOfIntegersAreKnown) {
+  const Graph graph = graph_of(Ir().input("x", {6, 4})
+                                   .constant("order", {2}, {1, 0})
+                                   .add("Transpose", "t", {0, 1}, {4, 6})
+                                   .constant("shape", {1}, {24})
+                                   .add("Reshape", "r", {2, 3}, {24})
+                                   .result(4));
+  EXPECT_EQ(attribute_or(graph.nodes[0], "perm", std::vector<int64_t>()), (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(tensor_named(graph, "shape").constant, (std::vector<int64_t>{24}));
 }
 
-TEST(Ir, AnInputThatIsAnOutputIsCopied) {
-  const Result<Graph> graph = read_ir(Ir().input("x", "1,2").result("x").text());
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(ops_of(*graph), "Identity");
+TEST(Ir, AnInputThatIsAnOutputIsCopied) { EXPECT_EQ(ops_of(graph_of(Ir().input("x", {1, 2}).result(0))), "Identity"); }
+
+TEST(Ir, TensorsOfOneNameAreToldApart) {
+  const Graph graph =
+      graph_of(Ir().input("x", {1, 2}).add("Relu", "y", {0}, {1, 2}).add("Relu", "y", {1}, {1, 2}).result(2));
+  EXPECT_EQ(graph.tensors.size(), 3u);
 }
 
 }  // namespace

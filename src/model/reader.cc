@@ -11,8 +11,7 @@
 #include "model/graph_from_onnx.h"
 #include "model/guarded.h"
 #include "model/inference.h"
-#include "model/ir_file.h"
-#include "model/ir_to_onnx.h"
+#include "model/ir.h"
 #include "model/model_file.h"
 #include "model/node_order.h"
 #include "model/structure.h"
@@ -30,6 +29,17 @@ std::map<std::string, std::vector<std::string>> open_dimensions(const onnx::Grap
       open[input.name()].push_back(sized ? "" : dim.dim_param().empty() ? "?" : dim.dim_param());
     }
   return open;
+}
+
+std::map<std::string, Shape> input_shapes_of(const onnx::GraphProto& graph) {
+  std::map<std::string, Shape> shapes;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (!input.type().tensor_type().has_shape()) continue;
+    Shape& shape = shapes[input.name()];
+    for (const auto& dim : input.type().tensor_type().shape().dim())
+      shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
+  }
+  return shapes;
 }
 
 std::filesystem::path folder_of(const std::string& path) { return std::filesystem::path(path).parent_path(); }
@@ -51,8 +61,8 @@ struct UnboundModel::ParsedModel {
   std::string doing;       // opens every message
   onnx::ModelProto model;  // sound, without large values
   std::map<std::string, std::vector<std::string>> open;
-  bool ir = false;
-  Digest digest;  // of the bytes that were read
+  std::shared_ptr<const IrSource> ir;  // null: ONNX
+  Digest digest;                       // of the bytes that were read
   std::vector<std::string> external_files;
   std::vector<std::string> unread;  // paths of those that `digest` lacks
 
@@ -67,11 +77,28 @@ Result<UnboundModel> UnboundModel::read(const std::string& path) {
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
-    parsed->ir = path.ends_with(kIrSuffix);
-    RIDGE_TRY(parsed->ir ? load_ir(path, parsed->model, parsed->digest) : load(path, parsed->model, parsed->digest));
+    RIDGE_TRY(load(path, parsed->model, parsed->digest));
     parsed->external_files = model::external_files(parsed->model);
     for (const std::string& file : parsed->external_files) parsed->unread.push_back((folder_of(path) / file).string());
     RIDGE_TRY(parsed->finish(folder_of(path).string()));
+    return UnboundModel(parsed);
+  });
+}
+
+Result<UnboundModel> UnboundModel::from_ir(const std::string& path, std::shared_ptr<const IrSource> source) {
+  auto parsed = std::make_shared<ParsedModel>();
+  parsed->doing = "read model " + path;
+  return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
+    RIDGE_ASSIGN(const IrModel ir, source->at({}, DataSizes::kUnknown));
+    write_as_onnx(ir, parsed->model);
+    parsed->open = open_dimensions(parsed->model.graph());
+    parsed->ir = std::move(source);
+    const std::filesystem::path weights = std::filesystem::path(path).replace_extension(".bin");
+    parsed->unread = {path};
+    if (std::error_code error; std::filesystem::exists(weights, error)) {
+      parsed->external_files = {weights.filename().string()};
+      parsed->unread.push_back(weights.string());
+    }
     return UnboundModel(parsed);
   });
 }
@@ -98,8 +125,7 @@ Result<UnboundModel> UnboundModel::read_bytes(std::string_view bytes, const std:
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model";
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
-    parsed->ir = looks_like_ir(bytes);
-    RIDGE_TRY(parsed->ir ? ir_from_bytes(bytes, folder, parsed->model) : parse(bytes, parsed->model));
+    RIDGE_TRY(parse(bytes, parsed->model));
     parsed->digest.add(bytes);
     parsed->digest.end_content();
     RIDGE_TRY(parsed->finish(folder));
@@ -111,7 +137,15 @@ Result<Graph> UnboundModel::bind(const Binding& binding) const {
   return guarded(parsed_->doing, [&]() -> Result<Graph> {
     onnx::ModelProto model = parsed_->model;
     RIDGE_TRY(model::bind(model, binding));
-    const GraphValues values = infer(model, binding.data_sizes_at_most ? DataSizes::kAtMost : DataSizes::kUnknown);
+    const DataSizes sizes = binding.data_sizes_at_most ? DataSizes::kAtMost : DataSizes::kUnknown;
+    GraphValues values;
+    if (parsed_->ir != nullptr) {
+      const auto shapes = binding.empty() ? std::map<std::string, Shape>() : input_shapes_of(model.graph());
+      RIDGE_ASSIGN(const IrModel ir, parsed_->ir->at(shapes, sizes));
+      values = write_as_onnx(ir, model);
+    } else {
+      values = infer(model, sizes);
+    }
     Graph graph = graph_from_onnx(model, values);
     for (GraphInput& input : graph.input_specs)
       if (auto open = parsed_->open.find(input.spec.name); open != parsed_->open.end()) input.symbols = open->second;
@@ -127,7 +161,7 @@ Result<std::string> UnboundModel::digest() const {
 
 const onnx::ModelProto& UnboundModel::proto() const { return parsed_->model; }
 
-bool UnboundModel::is_ir() const { return parsed_->ir; }
+bool UnboundModel::is_ir() const { return parsed_->ir != nullptr; }
 
 bool UnboundModel::has_subgraphs() const {
   auto has_graph = [](const onnx::AttributeProto& attribute) {

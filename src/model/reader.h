@@ -1,4 +1,5 @@
-// Reads an ONNX model file, or OpenVINO's IR (.xml), into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted.
+// Reads an ONNX model file into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted. OpenVINO's IR is
+// read by engine/model_file.h.
 #pragma once
 
 #include <map>
@@ -16,6 +17,8 @@ class ModelProto;
 }
 
 namespace ridge::model {
+
+class IrSource;
 
 // Values for dynamic dimensions.
 struct Binding {
@@ -41,7 +44,9 @@ class UnboundModel {
   // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
   // newer than known. Domains without schemas are allowed: their shapes stay unknown.
   static Result<UnboundModel> read(const std::string& path);
-  // Reads all values, external data too. Takes memory of their size. IR is refused: no pass writes it.
+  // OpenVINO's IR at `path`, as its engine describes it.
+  static Result<UnboundModel> from_ir(const std::string& path, std::shared_ptr<const IrSource> source);
+  // Reads all values, external data too. Takes memory of their size.
   static Result<WholeModel> read_whole(const std::string& path);
   // The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
   static Result<UnboundModel> read_bytes(std::string_view bytes, const std::string& folder);
@@ -52,7 +57,7 @@ class UnboundModel {
   const onnx::ModelProto& proto() const;
   // Digest of the file's bytes and of its external data (base/digest.h). Reads external data, unless read_whole() did.
   Result<std::string> digest() const;
-  // Read from OpenVINO's IR, as nodes of ONNX (model/ir_to_onnx.h); only the engine whose format it is opens the file.
+  // Read from OpenVINO's IR, as nodes of ONNX (model/ir.h); only the engine whose format it is opens the file.
   bool is_ir() const;
   // True if a node runs other graphs, so that values decide what is run and how often (If, Loop, Scan, …).
   bool has_subgraphs() const;

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "engine/model_file.h"
 #include "engine/own_format.h"
 #include "engine/providers.h"
 #include "measure/joint_rows.h"
@@ -221,7 +222,7 @@ Status check_memory_for_graph(const ServerOptions& options, const std::string& f
 // Bounds are those of CPUs.
 GraphFacts facts_of(const std::string& file, const plan::Plan& plan, bool looks_at_rows, const BoundFunction& bound) {
   GraphFacts facts;
-  Result<model::UnboundModel> model = model::UnboundModel::read(file);
+  Result<model::UnboundModel> model = engine::read_model(file, plan.engine_library);
   if (!model) {
     if (looks_at_rows) facts.rows = model.error();
     return facts;

@@ -131,6 +131,30 @@ def test_ir_is_served_under_its_name_and_from_a_repository(tmp_path):
             assert server.get(f"/v2/models/{name}").json()["platform"] == "openvino"
 
 
+def test_a_damaged_file_is_refused_with_a_reason_and_ends_nothing(tmp_path):
+    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])], [("y", ["batch", 32])],
+                  [("w", (64, 32))])
+    ir = convert(source)
+    whole, weights = ir.read_text(), ir.with_suffix(".bin").read_bytes()
+    damaged = [("<?xml version=\"1.0\"?><net name=\"m\"/>", weights), (whole[:300], weights), (whole.replace('version="11"', 'version="7"'), weights),
+               (whole.replace('dim>64', 'dim>-64').replace('shape="64', 'shape="99999999999'), weights), (whole, weights[:100]), ("", weights)]
+    for xml, values in damaged:
+        ir.write_text(xml)
+        ir.with_suffix(".bin").write_bytes(values)
+        for verb in ("plan", "describe"):
+            status, _, err = ridge(verb, ir)
+            assert status == 3 and f"{ir}: " in err, (xml[:80], status, err)
+
+
+def test_without_openvino_the_error_says_how_to_get_it(tmp_path):
+    alone = tmp_path / "ridge"  # with no plugin beside it
+    alone.write_bytes(pathlib.Path(RIDGE).read_bytes())
+    alone.chmod(0o755)
+    (tmp_path / "m.xml").write_text("<net/>")
+    found = subprocess.run([alone, "plan", tmp_path / "m.xml"], capture_output=True, text=True, timeout=60)
+    assert found.returncode == 3 and "OpenVINO's own format" in found.stderr and "./dev setup" in found.stderr, found.stderr
+
+
 def test_ir_without_its_weights_says_so(tmp_path):
     source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])],
                   [("y", ["batch", 32])], [("w", (64, 32))])

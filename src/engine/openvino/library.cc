@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/file.h"
 #include "engine/loaded_libraries.h"
 #include "model/inlined_file.h"
 
@@ -95,6 +96,18 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan) {
   RIDGE_ASSIGN(const Library* library, load(plan.library));
   return library->plugin->open_decoder(plan, library->path);
+}
+
+Result<model::UnboundModel> read_model(const std::string& path, const std::string& wanted) {
+  RIDGE_TRY(open_regular_file(path));
+  Result<const Library*> library = load(wanted);
+  if (!library) return wrap(library.error(), "read model " + path + ", which is OpenVINO's own format");
+  Result<std::shared_ptr<const model::IrSource>> source = (*library)->plugin->open_ir(path);
+  if (source) return model::UnboundModel::from_ir(path, std::move(*source));
+  const std::string weights = fs::path(path).replace_extension(".bin").string();
+  if (std::error_code error; fs::exists(weights, error)) return wrap(source.error(), "read model " + path);
+  return Error{Code::kNotFound, fmt::format("read model {}: its weights {} are missing; put them beside the model: {}",
+                                            path, weights, source.error().message)};
 }
 
 }  // namespace ridge::engine::openvino

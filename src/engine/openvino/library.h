@@ -11,6 +11,7 @@
 #include "engine/decoder.h"
 #include "engine/engine.h"
 #include "engine/openvino/plugin_interface.h"
+#include "model/reader.h"
 
 namespace ridge::engine::openvino {
 
@@ -26,6 +27,9 @@ Result<const Library*> load(const std::string& wanted);
 Result<Info> find_library(const plan::Plan& plan);
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan);
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan);
+
+// IR, as OpenVINO describes it.
+Result<model::UnboundModel> read_model(const std::string& path, const std::string& wanted);
 
 // "2641" → "2026.4.1": OpenVINO numbers its library by the year's last two digits, release and patch.
 std::string release_of(const std::string& suffix);

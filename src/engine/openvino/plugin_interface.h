@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/own_library.h"
+#include "model/ir.h"
 
 namespace ridge::engine::openvino {
 
@@ -13,6 +14,7 @@ struct Plugin {
   const char* built;  // build_id() of the plugin; always stays first
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan& plan, const std::string& library);
   Result<std::unique_ptr<Decoder>> (*open_decoder)(const DecoderPlan& plan, const std::string& library);
+  Result<std::shared_ptr<const model::IrSource>> (*open_ir)(const std::string& path);
   std::string (*version)();  // of OpenVINO: "2026.4.1"
 };
 

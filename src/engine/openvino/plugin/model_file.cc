@@ -1,5 +1,6 @@
 #include "engine/openvino/plugin/model_file.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include "engine/openvino/plugin/guarded.h"
@@ -41,6 +42,13 @@ Result<std::shared_ptr<ov::Model>> ModelFile::read() const {
                               "onnxruntime may run it.")};
 }
 
+std::string name_of(const std::unordered_set<std::string>& names, std::string friendly) {
+  if (names.contains(friendly)) return friendly;
+  friendly = friendly.substr(0, friendly.rfind("/sink_port_"));  // the ONNX reader's names of results
+  if (names.contains(friendly) || names.empty()) return friendly;
+  return *std::min_element(names.begin(), names.end());
+}
+
 std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map<std::string, Shape>& wanted) {
   std::map<std::string, Shape> fixed;
   for (const auto& input : model.inputs()) {
@@ -54,7 +62,7 @@ Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed) {
   if (fixed.empty()) return {};
   Status fixed_now = guarded("the model does not accept the plan's shapes", [&]() -> Status {
     std::map<std::string, ov::PartialShape> shapes;
-    for (const auto& [name, shape] : fixed) shapes[name] = from_shape(shape);
+    for (const auto& [name, shape] : fixed) shapes[name] = std::vector<ov::Dimension>(shape.begin(), shape.end());
     model.reshape(shapes);
     return {};
   });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <openvino/core/model.hpp>
 #include <string>
+#include <unordered_set>
 
 #include "base/result.h"
 #include "base/tensor.h"
@@ -29,10 +30,13 @@ class ModelFile {
   std::filesystem::file_time_type changed_;
 };
 
+// A tensor may have several names, one of them the model's for this input or output: the operator has the same name.
+std::string name_of(const std::unordered_set<std::string>& names, std::string friendly);
+
 // Input name → shape for every input of `model`, from the plan's; empty if one is missing or dynamic.
 std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map<std::string, Shape>& wanted);
 
-// Gives the model these shapes; nothing to do if there are none. kInvalid: the model does not accept them.
+// Gives the model these shapes, whose -1 are left open; nothing to do if there are none. kInvalid: the model does not accept them.
 Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed);
 
 }  // namespace ridge::engine::openvino::plugin

@@ -13,7 +13,6 @@
 #include <openvino/runtime/properties.hpp>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "engine/openvino/plugin/decoder.h"
 #include "engine/openvino/plugin/executable.h"
 #include "engine/openvino/plugin/guarded.h"
+#include "engine/openvino/plugin/ir_source.h"
 #include "engine/openvino/plugin/model_file.h"
 #include "engine/openvino/plugin/profiler.h"
 #include "engine/openvino/plugin/properties.h"
@@ -31,14 +31,6 @@
 
 namespace ridge::engine::openvino::plugin {
 namespace {
-
-// A tensor may have several names, one of them the model's for this input or output: the operator has the same name.
-std::string name_of(const std::unordered_set<std::string>& names, std::string friendly) {
-  if (names.contains(friendly)) return friendly;
-  friendly = friendly.substr(0, friendly.rfind("/sink_port_"));  // the ONNX reader's names of results
-  if (names.contains(friendly) || names.empty()) return friendly;
-  return *std::min_element(names.begin(), names.end());  // as model/ir_file.h
-}
 
 Result<TensorSpec> spec_of(const char* role, std::string name, const ov::element::Type& type,
                            const ov::PartialShape& shape) {
@@ -301,6 +293,6 @@ extern "C" __attribute__((visibility("default"))) const ridge::engine::openvino:
   using namespace ridge::engine::openvino;
   using namespace ridge::engine::openvino::plugin;
   static const std::string built = ridge::engine::build_id();
-  static const Plugin plugin{built.c_str(), open, open_decoder, openvino_version};
+  static const Plugin plugin{built.c_str(), open, open_decoder, open_ir, openvino_version};
   return &plugin;
 }
