@@ -3,10 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
-#include "base/file.h"
 
 namespace ridge::tune {
 namespace {
@@ -41,33 +37,6 @@ TEST(Replay, FindsTheBestOfAFewPoints) {
   EXPECT_EQ(result.best.batch, 8);
   EXPECT_GE(result.quality, 0.97);
   EXPECT_LE(result.quality, 1);
-}
-
-// The `points` of a tuning result.
-Result<RecordedGrid> grid_from_json(const Json& tuning) {
-  std::vector<Standing> points;
-  RIDGE_TRY(read_fields(tuning, [&](auto& visit) { visit("points", points); }));
-  return grid_of(points);
-}
-
-// Grids measured on a machine, as benchmarks/tuner.py records them.
-TEST(Replay, OnRecordedGridsTheQuickSearchComesNearWithFewPoints) {
-  const std::filesystem::path folder = std::filesystem::path(RIDGE_SOURCE_DIR) / "benchmarks/results";
-  int grids = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    if (!file.path().filename().string().starts_with("tuner-grid-")) continue;
-    Result<std::string> content = read_file(file.path());
-    ASSERT_TRUE(content);
-    Result<Json> json = parse_json(*content, file.path().string());
-    ASSERT_TRUE(json) << json.error().message;
-    Result<RecordedGrid> grid = grid_from_json(*json);
-    ASSERT_TRUE(grid) << grid.error().message;
-    const Replay result = replay(*grid);
-    ++grids;
-    EXPECT_GE(result.quality, 0.97) << file.path() << ": " << text(result.chosen) << ", best " << text(result.best);
-    EXPECT_LE(result.share, 0.10) << file.path() << ": " << text(result.chosen) << ", best " << text(result.best);
-  }
-  if (grids == 0) GTEST_SKIP() << "no grid is recorded";
 }
 
 }  // namespace
