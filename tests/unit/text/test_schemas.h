@@ -37,4 +37,13 @@ bool is_valid(const Json& root, const Json& schema, const Json& document);
 // Ends the document that was begun, by few bytes; what it appended. Empty: it could not, or the document had ended.
 std::string end_document(JsonState state);
 
+// Bytes until the first that is refused; all of a document that may end there: -1.
+inline int refused_at(const JsonGrammar& grammar, std::string_view text) {
+  JsonState state(grammar);
+  for (size_t i = 0; i < text.size(); ++i)
+    if (!state.accept(text.substr(i, 1))) return static_cast<int>(i);
+  return state.may_end() ? -1 : static_cast<int>(text.size());
+}
+inline bool takes(const JsonGrammar& grammar, std::string_view text) { return refused_at(grammar, text) == -1; }
+
 }  // namespace ridge::text
