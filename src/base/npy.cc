@@ -9,11 +9,13 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace ridge {
 namespace {
@@ -55,86 +57,30 @@ struct Layout {
   bool unicode = false;  // BYTES: four bytes per character
 };
 
-// Parses the Python literal of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
-class HeaderReader {
- public:
-  explicit HeaderReader(std::string_view text) : text_(text) {}
-
-  std::optional<Header> read() {
-    Header header;
-    if (!take('{')) return std::nullopt;
-    while (!take('}')) {
-      std::optional<std::string> key = string();
-      if (!key || !take(':') || !member(*key, header)) return std::nullopt;
-      if (!take(',') && peek() != '}') return std::nullopt;
-    }
-    return seen_ == 7 && peek() == '\0' ? std::optional(std::move(header)) : std::nullopt;
+// The Python literal {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, read as JSON.
+std::optional<Header> header_in(std::string_view python) {
+  std::string text;
+  for (const char c : python) {
+    if (c == ' ' || c == '\n' || c == 'L') continue;  // Python 2 wrote long integers as 3L
+    if ((c == ')' || c == '}') && text.ends_with(',')) text.pop_back();
+    text += c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c;
   }
-
- private:
-  bool member(const std::string& key, Header& header) {
-    if (key == "descr") {
-      std::optional<std::string> descr = string();
-      if (descr) header.descr = std::move(*descr);
-      seen_ |= 1;
-      return descr.has_value();
-    }
-    if (key == "fortran_order") {
-      header.column_major = word("True");
-      seen_ |= 2;
-      return header.column_major || word("False");
-    }
-    seen_ |= 4;
-    return key == "shape" && tuple(header.shape);
+  for (const auto& [word, value] : {std::pair<std::string_view, std::string_view>("True", "true"), {"False", "false"}})
+    if (const size_t at = text.find(":" + std::string(word)); at != std::string::npos)
+      text.replace(at + 1, word.size(), value);
+  const Result<Json> json = parse_json(text, "");
+  if (!json || !json->is_object() || json->size() != 3) return std::nullopt;
+  const Json descr = json->value("descr", Json()), order = json->value("fortran_order", Json()),
+             shape = json->value("shape", Json());
+  if (!descr.is_string() || !order.is_boolean() || !shape.is_array() || shape.size() > kMostDimensions)
+    return std::nullopt;
+  Header header{.descr = descr, .column_major = order, .shape = {}};
+  for (const Json& size : shape) {
+    if (!size.is_number_unsigned() || size.get<uint64_t>() > INT64_MAX) return std::nullopt;
+    header.shape.push_back(size);
   }
-
-  bool tuple(Shape& shape) {
-    if (!take('(')) return false;
-    while (!take(')')) {
-      peek();
-      int64_t value = 0;
-      auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-      if (error != std::errc() || value < 0 || shape.size() == kMostDimensions) return false;
-      text_.remove_prefix(static_cast<size_t>(end - text_.data()));
-      if (!text_.empty() && text_[0] == 'L') text_.remove_prefix(1);  // Python 2 wrote long integers this way
-      shape.push_back(value);
-      if (!take(',') && peek() != ')') return false;
-    }
-    return true;
-  }
-
-  std::optional<std::string> string() {
-    const char quote = peek();
-    if (quote != '\'' && quote != '"') return std::nullopt;
-    const size_t end = text_.find(quote, 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string value(text_.substr(1, end - 1));
-    text_.remove_prefix(end + 1);
-    return value;
-  }
-
-  bool word(std::string_view wanted) {
-    peek();
-    if (!text_.starts_with(wanted)) return false;
-    text_.remove_prefix(wanted.size());
-    return true;
-  }
-
-  // The next nonblank character; '\0' at the end.
-  char peek() {
-    text_.remove_prefix(std::min(text_.size(), text_.find_first_not_of(" \t\r\n")));
-    return text_.empty() ? '\0' : text_[0];
-  }
-
-  bool take(char wanted) {
-    if (peek() != wanted) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-
-  std::string_view text_;
-  unsigned seen_ = 0;  // members, one bit each
-};
+  return header;
+}
 
 Result<Layout> layout_of(const std::string& descr, std::string_view what) {
   const auto refuse = [&] {
@@ -191,7 +137,7 @@ struct Described {
   Layout layout;
 };
 Result<Described> described(std::string_view text, uint64_t data_bytes, std::string_view what) {
-  std::optional<Header> header = HeaderReader(text).read();
+  std::optional<Header> header = header_in(text);
   if (!header)
     return unreadable_array(what, fmt::format("its header is not one of a plain array: {}", text.substr(0, 120)));
   RIDGE_ASSIGN(const Layout layout, layout_of(header->descr, what));

@@ -152,8 +152,8 @@ class Writer {
 };
 
 // ------------------------------------------------------------------------------------------------------------ rows
-// Operators: docs.openvino.ai, "Available Operation Sets", opset1 to opset16; onnx.ai, "ONNX Operators". A composition (x·sigmoid(x))
-// is the definition in OpenVINO's text.
+// Operators: docs.openvino.ai, "Available Operation Sets", opset1 to opset16; onnx.ai, "ONNX Operators". A composition
+// (x·sigmoid(x)) is the definition in OpenVINO's text.
 
 // Writes the writer's operator as `op`; false: a form without a counterpart, nothing is written.
 using Write = bool (*)(Writer& w, const char* op);
@@ -318,7 +318,8 @@ bool of_shapes(const Writer& w, int tensor, int depth = 0) {
                      [&](int input) { return of_shapes(w, input, depth + 1); });
 }
 
-// X [batch, length, size], states, lengths, W, R, B, in ONNX's places. Lengths that follow from shapes are those of the whole sequence.
+// X [batch, length, size], states, lengths, W, R, B, in ONNX's places. Lengths that follow from shapes are those of the
+// whole sequence.
 bool write_recurrent(Writer& w, const char* op) {
   const size_t lengths = w.op().type == "LSTMSequence" ? 3 : 2;
   if (w.inputs() != lengths + 4) return false;

@@ -169,39 +169,9 @@ Status check_size(int64_t size) {
   return {};
 }
 
-// Passes a file to protobuf and to a digest in one reading.
-class DigestingFile : public google::protobuf::io::CopyingInputStream {
- public:
-  static constexpr int kBlock = 1 << 20;  // [bytes], a multiple of Digest::kStep
-  DigestingFile(int file, Digest& digest) : file_(file), digest_(digest) {}
-
-  int Read(void* buffer, int size) override {
-    char* to = static_cast<char*>(buffer);
-    int got = 0;
-    while (got < size) {
-      const ssize_t more = ::read(file_, to + got, static_cast<size_t>(size - got));
-      if (more < 0 && errno == EINTR) continue;
-      if (more < 0) return -1;
-      if (more == 0) break;
-      got += static_cast<int>(more);
-    }
-    digest_.add(std::string_view(to, static_cast<size_t>(got)));
-    return got;
-  }
-
- private:
-  const int file_;
-  Digest& digest_;
-};
-
 }  // namespace
 
 Status load(const std::string& path, onnx::ModelProto& model) {
-  Digest unused;
-  return load(path, model, unused);
-}
-
-Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
   struct stat status {};
@@ -210,10 +180,9 @@ Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
   if (!S_ISREG(status.st_mode)) return invalid("it is not a regular file");
   RIDGE_TRY(check_size(status.st_size));
   const google::protobuf::LogSilencer silencer;  // reported once, below
-  DigestingFile content(file.number(), digest);
-  google::protobuf::io::CopyingInputStreamAdaptor stream(&content, DigestingFile::kBlock);
+  constexpr int kBlock = 1 << 20;                // [bytes]
+  google::protobuf::io::FileInputStream stream(file.number(), kBlock);
   const bool parsed = model.ParseFromZeroCopyStream(&stream) && is_model(model);
-  digest.end_content();
   if (parsed) return {};
   const ReadAt read = [&](int64_t offset, size_t size) {
     std::string bytes(size, '\0');

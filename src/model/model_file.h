@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/digest.h"
 #include "base/result.h"
 
 namespace onnx {
@@ -19,8 +18,6 @@ constexpr std::string_view kLowerIrVersion =
 
 // Errors: no such file, not a regular file, empty, larger than protobuf's 2 GB, cut off, not ONNX.
 Status load(const std::string& path, onnx::ModelProto& model);
-// The same; adds the bytes to `digest` as they are read.
-Status load(const std::string& path, onnx::ModelProto& model, Digest& digest);
 Status parse(std::string_view bytes, onnx::ModelProto& model);
 
 }  // namespace ridge::model

@@ -62,10 +62,15 @@ struct UnboundModel::ParsedModel {
   onnx::ModelProto model;  // sound, without large values
   std::map<std::string, std::vector<std::string>> open;
   std::shared_ptr<const IrSource> ir;  // null: ONNX
-  Digest digest;                       // of the bytes that were read
+  std::string digest;                  // "": of `files`
   std::vector<std::string> external_files;
-  std::vector<std::string> unread;  // paths of those that `digest` lacks
+  std::vector<std::string> files;  // paths of the model and of these
 
+  void list_files(const std::string& path) {
+    external_files = model::external_files(model);
+    files = {path};
+    for (const std::string& file : external_files) files.push_back((folder_of(path) / file).string());
+  }
   Status finish(const std::string& folder) {
     RIDGE_TRY(make_sound(model, folder));
     open = open_dimensions(model.graph());
@@ -77,9 +82,8 @@ Result<UnboundModel> UnboundModel::read(const std::string& path) {
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
-    RIDGE_TRY(load(path, parsed->model, parsed->digest));
-    parsed->external_files = model::external_files(parsed->model);
-    for (const std::string& file : parsed->external_files) parsed->unread.push_back((folder_of(path) / file).string());
+    RIDGE_TRY(load(path, parsed->model));
+    parsed->list_files(path);
     RIDGE_TRY(parsed->finish(folder_of(path).string()));
     return UnboundModel(parsed);
   });
@@ -94,10 +98,10 @@ Result<UnboundModel> UnboundModel::from_ir(const std::string& path, std::shared_
     parsed->open = open_dimensions(parsed->model.graph());
     parsed->ir = std::move(source);
     const std::filesystem::path weights = std::filesystem::path(path).replace_extension(".bin");
-    parsed->unread = {path};
+    parsed->files = {path};
     if (std::error_code error; std::filesystem::exists(weights, error)) {
       parsed->external_files = {weights.filename().string()};
-      parsed->unread.push_back(weights.string());
+      parsed->files.push_back(weights.string());
     }
     return UnboundModel(parsed);
   });
@@ -107,16 +111,15 @@ Result<WholeModel> UnboundModel::read_whole(const std::string& path) {
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<WholeModel> {
-    RIDGE_TRY(load(path, parsed->model, parsed->digest));
-    parsed->external_files = model::external_files(parsed->model);
+    RIDGE_TRY(load(path, parsed->model));
+    parsed->list_files(path);
     auto proto = std::make_shared<const onnx::ModelProto>(parsed->model);
     RIDGE_TRY(parsed->finish(folder_of(path).string()));  // also checks that the external data lies beside the model
     auto data = std::make_shared<ExternalData>();
     for (const std::string& file : parsed->external_files) {
       RIDGE_ASSIGN((*data)[file], read_file((folder_of(path) / file).string(), kAnySize));
-      parsed->digest.add((*data)[file]);
-      parsed->digest.end_content();
     }
+    RIDGE_ASSIGN(parsed->digest, digest_files(parsed->files));
     return WholeModel{path, UnboundModel(parsed), std::move(proto), std::move(data)};
   });
 }
@@ -126,8 +129,6 @@ Result<UnboundModel> UnboundModel::read_bytes(std::string_view bytes, const std:
   parsed->doing = "read model";
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
     RIDGE_TRY(parse(bytes, parsed->model));
-    parsed->digest.add(bytes);
-    parsed->digest.end_content();
     RIDGE_TRY(parsed->finish(folder));
     return UnboundModel(parsed);
   });
@@ -154,9 +155,10 @@ Result<Graph> UnboundModel::bind(const Binding& binding) const {
 }
 
 Result<std::string> UnboundModel::digest() const {
-  Digest digest = parsed_->digest;
-  if (Status added = add_files(parsed_->unread, digest); !added) return wrap(added.error(), parsed_->doing);
-  return digest.text();
+  if (!parsed_->digest.empty()) return parsed_->digest;
+  if (parsed_->files.empty()) return Error{Code::kUnsupported, parsed_->doing + ": it was read from no file"};
+  Result<std::string> digest = digest_files(parsed_->files);
+  return digest ? std::move(digest) : wrap(digest.error(), parsed_->doing);
 }
 
 const onnx::ModelProto& UnboundModel::proto() const { return parsed_->model; }

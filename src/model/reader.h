@@ -1,5 +1,5 @@
-// Reads an ONNX model file into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted. OpenVINO's IR is
-// read by engine/model_file.h.
+// Reads an ONNX model file into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted.
+// OpenVINO's IR is read by engine/model_file.h.
 #pragma once
 
 #include <map>

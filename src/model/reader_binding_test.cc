@@ -84,7 +84,7 @@ TEST(UnboundModel, IsBoundAgainWithoutAnotherLookAtTheFile) {
   ASSERT_TRUE(write_file_atomically(path, graph_bytes(kRelu)));
   Result<UnboundModel> unbound = UnboundModel::read(path);
   ASSERT_TRUE(unbound) << unbound.error().message;
-  const std::string of_file = digest_files({path}).value();
+  EXPECT_EQ(unbound->digest().value(), digest_files({path}).value());
   std::filesystem::remove(path);
   for (int64_t batch : {1, 4, 2}) {
     Result<Graph> graph = unbound->bind(at_batch(batch));
@@ -93,7 +93,6 @@ TEST(UnboundModel, IsBoundAgainWithoutAnotherLookAtTheFile) {
     EXPECT_EQ(graph->input_specs[0].symbols[0], "batch");
   }
   EXPECT_EQ(tensor_named(*unbound->bind(), "y").shape, (Shape{-1, 3}));
-  EXPECT_EQ(unbound->digest().value(), of_file);
 }
 
 TEST(UnboundModel, RefusesABindingAndTakesTheNext) {

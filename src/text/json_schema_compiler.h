@@ -1,5 +1,5 @@
-// The compiler of JSON schemas, whose parts stand in json_schema.cc (rules and how schemas join), json_schema_types.cc and
-// json_schema_object.cc. For these alone.
+// The compiler of JSON schemas. Its parts stand in json_schema.cc (rules and how schemas join), json_schema_types.cc
+// and json_schema_object.cc.
 #pragma once
 
 #include <fmt/format.h>

@@ -36,7 +36,8 @@ std::string name_of(const std::unordered_set<std::string>& names, std::string fr
 // Input name → shape for every input of `model`, from the plan's; empty if one is missing or dynamic.
 std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map<std::string, Shape>& wanted);
 
-// Gives the model these shapes, whose -1 are left open; nothing to do if there are none. kInvalid: the model does not accept them.
+// Gives the model these shapes, whose -1 are left open; nothing to do if there are none. kInvalid: the model does not
+// accept them.
 Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed);
 
 }  // namespace ridge::engine::openvino::plugin
