@@ -33,13 +33,12 @@ constexpr uint32_t kOnesInt8 = 0x01010101;  // 1, 1, 1, 1
 #define RIDGE_24 RIDGE_16 ",16,17,18,19,20,21,22,23"
 
 // acc_r += b · c for every accumulator r of `list`, four times per iteration. `reg` is the register file ("zmm"); its
-// registers `b` and `c` hold the pattern.
-#define RIDGE_MULTIPLY_ADD(function, instruction, reg, list, b, c, pattern)            \
+// registers `b` and `c` hold the pattern. `clear` sets register r to 0.
+#define RIDGE_MULTIPLY_ADD_FOR(clear, reg, b, c, function, instruction, list, pattern) \
   void function(int64_t iterations) {                                                  \
     const uint32_t value = pattern;                                                    \
-    asm volatile(".irp r," list                                                        \
+    asm volatile(".irp r," list "\n\t" clear                                           \
                  "\n\t"                                                                \
-                 "vpxor %%xmm\\r, %%xmm\\r, %%xmm\\r\n\t"                              \
                  ".endr\n\t"                                                           \
                  "vbroadcastss %[value], %%" reg b                                     \
                  "\n\t"                                                                \
@@ -60,30 +59,11 @@ constexpr uint32_t kOnesInt8 = 0x01010101;  // 1, 1, 1, 1
                  : "cc", RIDGE_XMM_ALL);                                               \
   }
 
-// The same for accumulators beyond 15, which vpxor without AVX-512 encoding cannot clear.
-#define RIDGE_MULTIPLY_ADD_512(function, instruction, list, pattern) \
-  void function(int64_t iterations) {                                \
-    const uint32_t value = pattern;                                  \
-    asm volatile(".irp r," list                                      \
-                 "\n\t"                                              \
-                 "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r\n\t"           \
-                 ".endr\n\t"                                         \
-                 "vbroadcastss %[value], %%zmm30\n\t"                \
-                 "vbroadcastss %[value], %%zmm31\n\t"                \
-                 ".p2align 6\n"                                      \
-                 "1:\n\t"                                            \
-                 ".rept 4\n\t"                                       \
-                 ".irp r," list "\n\t" instruction                   \
-                 " %%zmm30, %%zmm31, %%zmm\\r\n\t"                   \
-                 ".endr\n\t"                                         \
-                 ".endr\n\t"                                         \
-                 "dec %[iterations]\n\t"                             \
-                 "jnz 1b\n\t"                                        \
-                 "vzeroupper\n\t"                                    \
-                 : [iterations] "+r"(iterations)                     \
-                 : [value] "m"(value)                                \
-                 : "cc", RIDGE_XMM_ALL);                             \
-  }
+#define RIDGE_MULTIPLY_ADD(...) \
+  RIDGE_MULTIPLY_ADD_FOR("vpxor %%xmm\\r, %%xmm\\r, %%xmm\\r", "ymm", "14", "15", __VA_ARGS__)
+// For accumulators beyond 15, which vpxor without AVX-512 encoding cannot clear.
+#define RIDGE_MULTIPLY_ADD_512(...) \
+  RIDGE_MULTIPLY_ADD_FOR("vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r", "zmm", "30", "31", __VA_ARGS__)
 
 RIDGE_MULTIPLY_ADD_512(fp32_avx512_8, "vfmadd231ps", RIDGE_8, kHalfFp32)
 RIDGE_MULTIPLY_ADD_512(fp32_avx512_12, "vfmadd231ps", RIDGE_12, kHalfFp32)
@@ -95,11 +75,11 @@ RIDGE_MULTIPLY_ADD_512(bf16_avx512_12, "vdpbf16ps", RIDGE_12, kHalfBf16)
 RIDGE_MULTIPLY_ADD_512(bf16_avx512_24, "vdpbf16ps", RIDGE_24, kHalfBf16)
 RIDGE_MULTIPLY_ADD_512(int8_avx512_12, "vpdpbusd", RIDGE_12, kOnesInt8)
 RIDGE_MULTIPLY_ADD_512(int8_avx512_24, "vpdpbusd", RIDGE_24, kOnesInt8)
-RIDGE_MULTIPLY_ADD(fp32_fma_8, "vfmadd231ps", "ymm", RIDGE_8, "14", "15", kHalfFp32)
-RIDGE_MULTIPLY_ADD(fp32_fma_10, "vfmadd231ps", "ymm", RIDGE_10, "14", "15", kHalfFp32)
-RIDGE_MULTIPLY_ADD(fp32_fma_12, "vfmadd231ps", "ymm", RIDGE_12, "14", "15", kHalfFp32)
-RIDGE_MULTIPLY_ADD(fp64_fma_10, "vfmadd231pd", "ymm", RIDGE_10, "14", "15", kHalfFp32)
-RIDGE_MULTIPLY_ADD(int8_avx_vnni_12, "%{vex%} vpdpbusd", "ymm", RIDGE_12, "14", "15", kOnesInt8)
+RIDGE_MULTIPLY_ADD(fp32_fma_8, "vfmadd231ps", RIDGE_8, kHalfFp32)
+RIDGE_MULTIPLY_ADD(fp32_fma_10, "vfmadd231ps", RIDGE_10, kHalfFp32)
+RIDGE_MULTIPLY_ADD(fp32_fma_12, "vfmadd231ps", RIDGE_12, kHalfFp32)
+RIDGE_MULTIPLY_ADD(fp64_fma_10, "vfmadd231pd", RIDGE_10, kHalfFp32)
+RIDGE_MULTIPLY_ADD(int8_avx_vnni_12, "%{vex%} vpdpbusd", RIDGE_12, kOnesInt8)
 
 // Separate multiplications and additions, six chains of each, for CPUs without a fused one.
 #define RIDGE_MULTIPLY_AND_ADD(function, multiply, add)                                                     \
