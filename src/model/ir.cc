@@ -68,8 +68,10 @@ void set(onnx::NodeProto& node, const char* name, const Sizes& values) {
 class Writer {
  public:
   Writer(const IrModel& ir, onnx::ModelProto& model) : ir_(ir), graph_(*model.mutable_graph()) {
-    for (const IrOperator& op : ir.operators)
+    for (const IrOperator& op : ir.operators) {
       for (const int tensor : op.outputs) makers_[tensor] = &op;
+      read_.insert(op.inputs.begin(), op.inputs.end());
+    }
     for (const IrTensor& tensor : ir.tensors) names_.push_back(unique(tensor.name));
   }
 
@@ -148,6 +150,7 @@ class Writer {
   std::set<std::string> taken_;
   std::map<std::string, int> numbers_;  // by stem: the last that was tried
   std::map<int, const IrOperator*> makers_;
+  std::set<int> read_;
   std::set<int> given_;  // tensors that are outputs already
 };
 
@@ -330,10 +333,12 @@ bool write_recurrent(Writer& w, const char* op) {
   return true;
 }
 
+// Sizes or scales follow the data.
 bool write_interpolate(Writer& w, const char* op) {
   const std::string mode = w.text("mode");
   const bool cubic = mode.find("cubic") != std::string::npos, linear = mode.find("linear") != std::string::npos;
-  set(w.node(op, w.ins(1)), "mode", std::string(cubic ? "cubic" : linear ? "linear" : "nearest"));
+  onnx::NodeProto& node = w.node(op, {w.in(0), "", w.inputs() > 1 ? w.in(1) : ""});
+  set(node, "mode", std::string(cubic ? "cubic" : linear ? "linear" : "nearest"));
   return true;
 }
 
@@ -435,7 +440,9 @@ onnx::NodeProto& Writer::node(const char* op, const std::vector<std::string>& in
   node.set_name(op_->name);
   node.set_op_type(op);
   for (const std::string& input : inputs) node.add_input(input);
-  for (const int output : op_->outputs) node.add_output(name_of(output));
+  size_t outputs = op_->outputs.size();  // without the last ones that are not read, such as the places of a maximum
+  while (outputs > 1 && !read_.contains(op_->outputs[outputs - 1])) --outputs;
+  for (size_t i = 0; i < outputs; ++i) node.add_output(name_of(op_->outputs[i]));
   for (const auto& [theirs, ours] :
        {std::pair("strides", "strides"), {"dilations", "dilations"}, {"kernel", "kernel_shape"}})
     if (const Sizes sizes = integers(theirs); !sizes.empty()) set(node, ours, sizes);

@@ -6,6 +6,7 @@
 #include <openvino/core/attribute_visitor.hpp>
 #include <openvino/core/model.hpp>
 #include <openvino/op/constant.hpp>
+#include <openvino/op/parameter.hpp>
 #include <openvino/op/result.hpp>
 
 #include "base/mutex.h"
@@ -70,7 +71,11 @@ class Description {
     }
   }
   model::IrModel take() {
-    for (const std::shared_ptr<ov::Node>& node : model_.get_ordered_ops()) add(*node);
+    // The model's inputs and outputs have an order of their own.
+    for (const auto& input : model_.get_parameters()) add(*input);
+    for (const std::shared_ptr<ov::Node>& node : model_.get_ordered_ops())
+      if (!ov::is_type<ov::op::v0::Parameter>(node) && !ov::is_type<ov::op::v0::Result>(node)) add(*node);
+    for (const auto& output : model_.get_results()) add(*output);
     return std::move(ir_);
   }
 

@@ -35,11 +35,13 @@ Result<std::shared_ptr<ov::Model>> ModelFile::read() const {
               [&]() -> Result<std::shared_ptr<ov::Model>> { return core().read_model(path_); });
   if (model || model.error().code != Code::kFailed) return model;
   const bool unknown = model.error().message.find("No conversion rule") != std::string::npos;
-  return Error{Code::kInvalid,
-               model.error().message +
-                   (unknown ? "\nOpenVINO does not know these operators; the engine onnxruntime may run them."
-                            : "\nThe file is damaged, or uses what OpenVINO does not know; the engine "
-                              "onnxruntime may run it.")};
+  return Error{
+      Code::kInvalid,
+      model.error().message +
+          (unknown ? "\nOpenVINO does not know these operators; the engine onnxruntime may run them."
+           : path_.ends_with(".onnx")
+               ? "\nThe file is damaged, or uses what OpenVINO does not know; the engine onnxruntime may run it."
+               : "\nThe file is damaged, or newer than this OpenVINO.")};
 }
 
 std::string name_of(const std::unordered_set<std::string>& names, std::string friendly) {
