@@ -1,5 +1,5 @@
 # ridge_folder(NAME [ONCE] LINK target... [TEST_LINK target...] [EXCEPT subfolder...])
-#   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
+#   src/NAME/**.cc               -> static library ridge_NAME (main.cc of cli and lab stay out: they are the programs)
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
 #   tests/unit/NAME/**.h         -> what these share: fakes and models, included as "NAME/x.h"
@@ -41,7 +41,7 @@ function(ridge_folder name)
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/cli/main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/(cli|lab)/main)\\.cc$")
 
   # The fuzz preset builds what parses outside input and its vocabulary, nothing else.
   if(RIDGE_FUZZ AND NOT fuzzers AND NOT name STREQUAL "base")

@@ -6,8 +6,9 @@ endif()
 # A packaged program finds its libraries there (install.cmake). The program in the build tree has the same run path:
 # CMake would fill one of its own up with colons to the length of the installed one, and an empty element names the
 # current folder.
-set_target_properties(ridge PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/ridge")
+set_target_properties(ridge ridge-lab PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/ridge")
 install(TARGETS ridge)
+install(TARGETS ridge-lab OPTIONAL)  # where it was built
 if(TARGET ridge_openvino)
   install(TARGETS ridge_openvino LIBRARY DESTINATION lib/ridge)
 endif()

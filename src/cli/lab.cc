@@ -1,177 +1,62 @@
-// ridge lab: tests the guides' performance claims on this device; the occupancy of a kernel.
-#include <fmt/format.h>
+// ridge lab: starts ridge-lab, a program of its own (src/lab/main.cc), and shows its documents by it.
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <vector>
 
-#include "base/csv.h"
-#include "base/units.h"
-#include "cli/interruption.h"
+#include "base/child_process.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "cli/kept.h"
-#include "cli/lab_text.h"
-#include "cli/next_text.h"
-#include "cli/number_checks.h"
-#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "lab/ledger.h"
 
 namespace ridge::cli {
 namespace {
 
-struct LabOptions {
-  app::Command command;
-  lab::Selection selection;
-  std::string device = "cpu";
-  double seconds = 60;
-  bool json = false, csv = false;
-  std::string output;  // file of the document; empty: none
-  PageOptions page;
-};
+constexpr const char* kLabProgram = "ridge-lab";
 
-struct OccupancyOptions {
-  app::Command command;
-  lab::KernelUse use;
-  std::string shared = "0";
-  std::string capability;
-  bool json = false;
-};
-
-int wrong_lab_usage(const Error& error) {
-  fail("lab", error);
-  return kUsage;
+// Beside this program; else its name, which is looked up in PATH.
+std::string lab_program() {
+  std::error_code error;
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / kLabProgram;
+  return ::access(beside.c_str(), X_OK) == 0 ? beside.string() : kLabProgram;
 }
 
-// Points to `explain` for one claim and for claims in general.
-void print_next_of(const std::string& claim) { print_next({"ridge explain " + claim, "ridge explain handbook"}); }
-
-int show_claims(std::span<const lab::Claim> all, const LabOptions& options) {
-  if (Status known = lab::check_selection(options.selection, all); !known) return wrong_lab_usage(known.error());
-  const std::vector<lab::Claim> claims = lab::selected(options.selection, all);
-  if (options.json) return print_json(options.command, claims_json(claims)), kDone;
-  print(
-      "Claims of five guides to GPUs, by their sections; figures without all the conditions that they were measured "
-      "under.\n");
-  print(claims_text(claims));
-  print_next_of(options.selection.names.empty() || claims.empty() ? "L04" : claims.front().id);
-  return kDone;
-}
-
-// Capabilities with known limits, or the requested one.
-Result<std::vector<catalogue::Capability>> asked_capabilities(const std::string& version) {
-  RIDGE_ASSIGN(std::vector<catalogue::Capability> all, catalogue::capabilities());
-  if (version.empty()) {
-    std::erase_if(all, [](const catalogue::Capability& capability) { return !capability.register_unit; });
-    return all;
-  }
-  RIDGE_ASSIGN(catalogue::Capability one, catalogue::find_capability(all, version));
-  return std::vector{one};
-}
-
-// The same kernel with what admits one block more, on the newest capability shown; else an explanation.
-std::vector<std::string> next_of(lab::KernelUse use, std::span<const catalogue::Capability> capabilities,
-                                 std::span<const lab::Occupancy> results) {
-  const lab::Occupancy& newest = results.back();
-  if (!newest.registers_for_more && !newest.shared_for_more) return {"ridge explain occupancy"};
-  use.registers = newest.registers_for_more.value_or(use.registers);
-  use.shared_bytes = newest.shared_for_more.value_or(use.shared_bytes);
-  return {fmt::format("ridge lab occupancy --threads {} --registers {} --shared {:.0f} --cc {}", use.threads,
-                      use.registers, use.shared_bytes, capabilities.back().version),
-          "ridge explain occupancy"};
-}
-
-int show_occupancy(OccupancyOptions& options) {
-  Result<int64_t> shared = parse_bytes(options.shared);
-  if (!shared) return wrong_lab_usage(shared.error());
-  options.use.shared_bytes = static_cast<double>(*shared);
-  auto capabilities = asked_capabilities(options.capability);
-  if (!capabilities) return wrong_lab_usage(capabilities.error());
-  std::vector<lab::Occupancy> results;
-  for (const catalogue::Capability& capability : *capabilities) {
-    auto result = lab::occupancy(capability, options.use);
-    if (!result) return wrong_lab_usage(result.error());
-    results.push_back(std::move(*result));
-  }
-  if (options.json) {
-    print_json(options.command, occupancy_json(options.use, *capabilities, results));
-  } else {
-    print(occupancy_text(*capabilities, results));
-    print_next(next_of(options.use, *capabilities, results));
-  }
-  return kDone;
-}
-
-std::string ledger_csv(const Json& json) {
-  return csv_table(
-      "claim verdict experiment work variant baseline ratio=/ratio/value low=/ratio/low high=/ratio/high "
-      "variant_seconds baseline_seconds rounds converged explanation",
-      json["ledger"]);
-}
-
-// open → test and judge → show → keep, page
-int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
-  if (Status known = lab::check_selection(options.selection, claims); !known) return wrong_lab_usage(known.error());
-  if (options.json && options.csv) return wrong_lab_usage(invalid("--json and --csv exclude each other"));
-  if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("lab", ready.error());
-  auto device = lab::open_device(options.device);
-  if (!device)
-    return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
-  listen_for_interruption();
-  say_budget("lab", options.seconds);
-  Progress progress("lab on " + device->text);
-  lab::LedgerOptions how;
-  how.time = from_seconds(options.seconds);
-  how.interrupted = interrupted;
-  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  auto ledger = lab::build_ledger(*device, options.selection, claims, how);
-  progress.finish();
-  if (!ledger) return fail("lab", ledger.error());
-  const Json json = lab::to_json(*ledger, *device);
-  if (options.json)
-    print_json(options.command, json);
-  else
-    options.csv ? print_verbatim(ledger_csv(json)) : print(ledger_text(*ledger));
-  if (!options.json && !options.csv && !ledger->rows.empty()) print_next_of(ledger->rows.front().claim.id);
-  if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
-    return fail("lab", kept.error());
-  return ledger->cases.empty() ? kNo : kDone;
+Error no_lab(const std::string& reason) {
+  return {
+      Code::kUnavailable,
+      "start ridge-lab: " + reason +
+          "; it is a program of its own, in the Debian package and the archive of a release, or built from a clone by "
+          "./dev build, and is looked for beside ridge and in PATH"};
 }
 
 }  // namespace
 
 Status show_lab(const Json& document) {
-  RIDGE_ASSIGN(const lab::Ledger ledger, lab::ledger_from_json(document));
-  print(ledger_text(ledger));
+  RIDGE_ASSIGN(const TemporaryFolder folder, TemporaryFolder::make());
+  const std::string file = folder.path() + "/lab.json";
+  RIDGE_TRY(write_file_atomically(file, dump_json(document)));
+  const Result<std::string> text =
+      output_of_program({.arguments = {lab_program(), "show", file}}, {.time = from_seconds(60)});
+  if (!text) return no_lab(text.error().message);
+  print_verbatim(*text);
   return {};
 }
 
 int lab(std::span<const std::string> arguments) {
-  LabOptions options;
-  OccupancyOptions occupancy;
-  CLI::App app;
-  app.add_option("ID", options.selection.names);
-  app.add_option("--device,-d", options.device);
-  app.add_option("--seconds", options.seconds)->check(positive());
-  app.add_flag("--json", options.json);
-  app.add_flag("--csv", options.csv);
-  app.add_option("-o,--output", options.output);
-  declare(app, options.page);
-  CLI::App* list = app.add_subcommand("list");
-  list->add_flag("--json", options.json);
-  CLI::App* calculator = app.add_subcommand("occupancy");
-  calculator->add_option("--threads,-t", occupancy.use.threads);
-  calculator->add_option("--registers,-r", occupancy.use.registers);
-  calculator->add_option("--shared,-s", occupancy.shared);
-  calculator->add_option("--cc", occupancy.capability);
-  calculator->add_flag("--json", occupancy.json);
-  if (ParseResult parsed = parse(app, "lab", arguments); !parsed.go_on) return parsed.exit;
-  options.command = occupancy.command = typed("lab", arguments);
-  if (list->parsed()) options.command.verb = "lab list";
-  occupancy.command.verb = "lab occupancy";
-  if (calculator->parsed()) return show_occupancy(occupancy);
-  auto claims = lab::claims();
-  if (!claims) return fail("lab", claims.error());
-  return list->parsed() ? show_claims(*claims, options) : run_experiments(options, *claims);
+  const std::string program = lab_program();
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::fflush(nullptr);
+  ::execvp(program.c_str(), pointers.data());
+  return fail("lab", no_lab(errno == ENOENT ? "not found" : std::strerror(errno)));
 }
 
 }  // namespace ridge::cli

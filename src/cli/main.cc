@@ -2,20 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/log.h"
 #include "base/nearest.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "predict/engine_process.h"
@@ -116,19 +110,6 @@ bool is_path(const std::string& word) {
          (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, error));
 }
 
-// RIDGE_LOG = debug, info, warning, error or off.
-void set_log_level_from_environment() {
-  const char* wanted = std::getenv("RIDGE_LOG");
-  if (wanted == nullptr) return;
-  constexpr std::string_view kNames[] = {"debug", "info", "warning", "error", "off"};
-  auto found = std::find(std::begin(kNames), std::end(kNames), std::string_view(wanted));
-  if (found == std::end(kNames)) {
-    log::warning("RIDGE_LOG={} is ignored: the levels are debug, info, warning, error and off", wanted);
-  } else {
-    log::set_level(static_cast<log::Level>(found - std::begin(kNames)));
-  }
-}
-
 bool keeps_log(std::span<const std::string> arguments) {
   return std::ranges::any_of(
       kVerbs, [&](const Row& verb) { return verb.logs && !arguments.empty() && verb.name == arguments.front(); });
@@ -163,27 +144,7 @@ int run(std::span<const std::string> arguments) {
   return unknown_verb(first);
 }
 
-// The verb fails if the system did not take its output, as on a full disk. A reader that has left, `| head`, is no failure.
-int with_output_written(int status) {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  if (errno == EPIPE || reader_left()) return status;
-  say(std::string("ridge: standard output could not be written") +
-      (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
-  return std::max<int>(status, kFailed);
-}
-
 }  // namespace
 }  // namespace ridge::cli
 
-int main(int argc, char** argv) {
-  // The files that a verb was asked for are written also where the reader of its text leaves early.
-  std::signal(SIGPIPE, SIG_IGN);
-  try {
-    const std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
-    return ridge::cli::with_output_written(ridge::cli::run(arguments));
-  } catch (const std::exception& e) {  // memory ran out; everything else is a value
-    ridge::cli::say(std::string("ridge: ") + e.what());
-    return ridge::cli::kFailed;
-  }
-}
+int main(int argc, char** argv) { return ridge::cli::run_program(argc, argv, ridge::cli::run); }

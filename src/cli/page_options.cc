@@ -3,10 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "report/page.h"
 
 namespace ridge::cli {
+
+void declare_seconds(CLI::App& app, double& seconds) { app.add_option("--seconds", seconds)->check(positive()); }
 
 void declare_language(CLI::App& app, std::string& language) {
   app.add_option("--lang", language)->check(CLI::IsMember({"en", "zh"}));

@@ -19,6 +19,8 @@ struct PageOptions {
   std::string language;  // "en", "zh"; empty: the system's
 };
 // --lang alone, with its check.
+// --seconds: a positive number.
+void declare_seconds(CLI::App& app, double& seconds);
 void declare_language(CLI::App& app, std::string& language);
 void declare(CLI::App& app, PageOptions& options);
 

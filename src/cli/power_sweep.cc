@@ -93,7 +93,7 @@ std::string curve_table(const power::Sweep& sweep) {
 
 std::string claim_text(const power::ClaimVerdict& claim) {
   std::string text = fmt::format("L18 at {:.0f} % of the default limit: {}\n    {}", 100 * claim.share, claim.statement,
-                                 lab::verdict_name(claim.verdict));
+                                 measure::verdict_name(claim.verdict));
   if (claim.measured)
     text += fmt::format(": measured {:.1f} % of the speed [{:.1f}, {:.1f}]", 100 * claim.measured->value,
                         100 * claim.measured->low, 100 * claim.measured->high);

@@ -14,7 +14,7 @@
 
 #include "gpu/launch.h"
 #include "gpu/step.h"
-#include "lab/claim.h"
+#include "measure/claim.h"
 
 namespace ridge::lab {
 
@@ -61,8 +61,8 @@ struct Variant {
 struct Comparison {
   std::string claim;  // "L04"
   size_t variant = 0, baseline = 0;
-  std::string because;                // one sentence: why one should be faster, in figures of this case
-  std::optional<Figure> figure = {};  // absent: the claim's
+  std::string because;                                // one sentence: why one should be faster, in figures of this case
+  std::optional<measure::ClaimedFigure> figure = {};  // absent: the claim's
 };
 
 // Sums of all rows of a result, of which the reference computes a few: a wrong value elsewhere changes one.

@@ -47,8 +47,8 @@ measure::Arm arm_of(PreparedCase& prepared, const Case& work, const Variant& var
 }
 
 Result<LedgerRow> measure_comparison(PreparedCase& prepared, const Experiment& experiment, const Case& work,
-                                     const Comparison& comparison, const Claim& claim, const LedgerOptions& options,
-                                     Nanoseconds most_time, const Clock& clock) {
+                                     const Comparison& comparison, const measure::Claim& claim,
+                                     const LedgerOptions& options, Nanoseconds most_time, const Clock& clock) {
   const Variant &baseline = work.variants.at(comparison.baseline), &variant = work.variants.at(comparison.variant);
   const std::vector<measure::Arm> arms = {arm_of(prepared, work, baseline), arm_of(prepared, work, variant)};
   for (const measure::Arm& arm : arms) RIDGE_TRY(arm.run());  // warms up, and times a run
@@ -115,7 +115,7 @@ MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::
 }
 
 // Claims that the device cannot test, and why.
-LedgerRow untested(const Claim& claim, const Device& device, bool has_experiment) {
+LedgerRow untested(const measure::Claim& claim, const Device& device, bool has_experiment) {
   LedgerRow row;
   row.claim = claim;
   if (!claim.elsewhere.empty())
@@ -137,7 +137,7 @@ std::string compared(const Case& work, const Comparison& comparison) {
 
 class LedgerBuilder {
  public:
-  LedgerBuilder(const Device& device, const Selection& selection, std::span<const Claim> claims,
+  LedgerBuilder(const Device& device, const Selection& selection, std::span<const measure::Claim> claims,
                 const LedgerOptions& options, const Clock& clock)
       : device_(device), selection_(selection), claims_(claims), options_(options), clock_(clock) {}
 
@@ -169,11 +169,11 @@ class LedgerBuilder {
 
   // `what` of the claim's tests the time did not reach.
   void miss(std::string_view claim, const std::string& what) {
-    for (const Claim& one : claims_) {
+    for (const measure::Claim& one : claims_) {
       if (one.id != claim || std::ranges::find(one.on, device_.kind) == one.on.end()) continue;  // else not testable
       LedgerRow& row = ledger_.rows.emplace_back();
       row.claim = one;
-      row.verdict = Verdict::kNotMeasured;
+      row.verdict = measure::Judgement::kNotMeasured;
       row.explanation = what + ": --seconds ended before it";
     }
   }
@@ -222,7 +222,7 @@ class LedgerBuilder {
         continue;
       }
       report(fmt::format("{}: {}", experiment.name, compared(work, comparison)));
-      RIDGE_ASSIGN(Claim claim, find_claim(claims_, comparison.claim));
+      RIDGE_ASSIGN(measure::Claim claim, find_claim(claims_, comparison.claim));
       RIDGE_ASSIGN(LedgerRow row, measure_comparison(*prepared, experiment, work, comparison, claim, options_,
                                                      time_for_one(left--), clock_));
       ledger_.rows.push_back(std::move(row));
@@ -250,7 +250,7 @@ class LedgerBuilder {
   }
 
   void add_untested() {
-    for (const Claim& claim : selected(selection_, claims_)) {
+    for (const measure::Claim& claim : selected(selection_, claims_)) {
       const auto is_it = [&](const LedgerRow& row) { return row.claim.id == claim.id; };
       const auto has = [&](const Experiment& each) { return std::ranges::count(each.claims, claim.id) > 0; };
       if (std::ranges::none_of(ledger_.rows, is_it))
@@ -264,7 +264,7 @@ class LedgerBuilder {
 
   const Device& device_;
   const Selection& selection_;
-  std::span<const Claim> claims_;
+  std::span<const measure::Claim> claims_;
   const LedgerOptions& options_;
   const Clock& clock_;
   Ledger ledger_;
@@ -313,11 +313,12 @@ void read_work(FieldReader& visit, LedgerRow& row) {
 
 }  // namespace
 
-Status check_selection(const Selection& selection, std::span<const Claim> claims) {
+Status check_selection(const Selection& selection, std::span<const measure::Claim> claims) {
   for (const std::string& name : selection.names) {
     std::vector<std::string_view> known;
     for (const Experiment& experiment : all_experiments()) known.push_back(experiment.name);
-    bool is_claim = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) { return claim.id == name; });
+    bool is_claim =
+        std::any_of(claims.begin(), claims.end(), [&](const measure::Claim& claim) { return claim.id == name; });
     if (!is_claim && std::find(known.begin(), known.end(), name) == known.end())
       return Error{Code::kInvalid, fmt::format("'{}' is neither a claim ({} to {}) nor an experiment ({})", name,
                                                claims.front().id, claims.back().id, fmt::join(known, ", "))};
@@ -325,9 +326,9 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
   return {};
 }
 
-std::vector<Claim> selected(const Selection& selection, std::span<const Claim> claims) {
-  std::vector<Claim> result;
-  for (const Claim& claim : claims) {
+std::vector<measure::Claim> selected(const Selection& selection, std::span<const measure::Claim> claims) {
+  std::vector<measure::Claim> result;
+  for (const measure::Claim& claim : claims) {
     const bool by_experiment = std::ranges::any_of(all_experiments(), [&](const Experiment& experiment) {
       return wants(selection, experiment.name) && std::ranges::count(experiment.claims, claim.id) > 0;
     });
@@ -336,7 +337,7 @@ std::vector<Claim> selected(const Selection& selection, std::span<const Claim> c
   return result;
 }
 
-Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
+Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const measure::Claim> claims,
                             const LedgerOptions& options, const Clock& clock) {
   machine::DisturbanceWatch watch;
   RIDGE_ASSIGN(Ledger ledger, LedgerBuilder(device, selection, claims, options, clock).build());
@@ -362,7 +363,7 @@ Result<Ledger> ledger_from_json(const Json& json) {
 
 Json to_json(const Ledger& ledger, const Device& device) {
   Json verdicts = Json::object(), cases = Json::array();
-  for (Verdict verdict : kVerdicts) verdicts[std::string(verdict_name(verdict))] = 0;
+  for (measure::Judgement verdict : measure::kJudgements) verdicts[std::string(verdict_name(verdict))] = 0;
   for (const LedgerRow& row : ledger.rows) {
     Json& count = verdicts[std::string(verdict_name(row.verdict))];
     count = count.get<int>() + 1;

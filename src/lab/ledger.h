@@ -13,10 +13,10 @@
 #include "base/clock.h"
 #include "base/fields.h"
 #include "base/result.h"
-#include "lab/claim.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
 #include "machine/disturbance.h"
+#include "measure/claim.h"
 
 namespace ridge::lab {
 
@@ -28,13 +28,13 @@ void visit_rates(auto& visit, const std::string& whose, bool of_bytes, double pe
 
 // One comparison and its verdict; or a claim that was not, or not wholly, tested in time, with the reason.
 struct LedgerRow {
-  Claim claim;
-  Verdict verdict = Verdict::kNotTestable;
+  measure::Claim claim;
+  measure::Judgement verdict = measure::Judgement::kNotTestable;
   std::string explanation;  // one sentence: for a measurement the cause of the difference, else why there is none
   // Names of a measurement; `experiment` is empty otherwise.
   std::string experiment, title, variant, baseline;
-  Figure figure;
-  Interval ratio{
+  measure::ClaimedFigure figure;
+  measure::Ratio ratio{
       1, 0,
       std::numeric_limits<double>::infinity()};      // speed of the variant over that of the baseline, in work per time
   double variant_seconds = 0, baseline_seconds = 0;  // of one run, median
@@ -116,14 +116,14 @@ struct Selection {
   std::vector<std::string> names;
 };
 // Errors: a name that is neither.
-Status check_selection(const Selection& selection, std::span<const Claim> claims);
+Status check_selection(const Selection& selection, std::span<const measure::Claim> claims);
 // The claims that it names, itself or by their experiment.
-std::vector<Claim> selected(const Selection& selection, std::span<const Claim> claims);
+std::vector<measure::Claim> selected(const Selection& selection, std::span<const measure::Claim> claims);
 
 // Tests the selected claims: checks the results of every variant, measures every comparison, times for one slice each variant that no
 // comparison of its case has, and gives a reason for what this device cannot test. The time is divided evenly among the experiments, and what one leaves is the next ones'; what it does not
 // reach is kNotMeasured. A wrong result is an error.
-Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
+Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const measure::Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());
 
 // Reads the output of to_json(), without the cases.

@@ -63,14 +63,15 @@ class LedgerTest : public testing::Test {
   static std::set<std::string> with(const Ledger& ledger, bool measured) {
     std::set<std::string> ids;
     for (const LedgerRow& row : ledger.rows)
-      if (measured ? !row.experiment.empty() : row.verdict == Verdict::kNotMeasured) ids.insert(row.claim.id);
+      if (measured ? !row.experiment.empty() : row.verdict == measure::Judgement::kNotMeasured)
+        ids.insert(row.claim.id);
     return ids;
   }
 
   FakeClock clock_;
   Nanoseconds preparing_{0};  // of each case
   Device device_;
-  Result<std::vector<Claim>> claims_ = claims();
+  Result<std::vector<measure::Claim>> claims_ = measure::claims();
 };
 
 TEST_F(LedgerTest, MeasuresAllWhereThereIsTimeAndTakesNoMore) {
@@ -138,7 +139,7 @@ TEST_F(LedgerTest, WithoutAnyTimeNothingIsMeasuredAndOtherDevicesClaimsKeepTheir
   EXPECT_FALSE(with(ledger, false).empty());
   const auto unified = std::ranges::find(ledger.rows, "L01", [](const LedgerRow& row) { return row.claim.id; });
   ASSERT_NE(unified, ledger.rows.end());
-  EXPECT_EQ(unified->verdict, Verdict::kNotTestable);
+  EXPECT_EQ(unified->verdict, measure::Judgement::kNotTestable);
 }
 
 }  // namespace

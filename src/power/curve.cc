@@ -39,16 +39,16 @@ SweetSpots sweet_spots(std::span<const CurvePoint> points, double share) {
   return spots;
 }
 
-std::optional<lab::Interval> relative_at(std::span<const CurvePoint> points, int64_t limit_mw) {
+std::optional<measure::Ratio> relative_at(std::span<const CurvePoint> points, int64_t limit_mw) {
   const CurvePoint* below = neighbour(points, limit_mw, true);
   const CurvePoint* above = neighbour(points, limit_mw, false);
   if (below == nullptr || above == nullptr) return std::nullopt;
   if (below->limit_mw == above->limit_mw) return below->relative;
   const double share =
       static_cast<double>(limit_mw - below->limit_mw) / static_cast<double>(above->limit_mw - below->limit_mw);
-  return lab::Interval{between(below->relative.value, above->relative.value, share),
-                       between(below->relative.low, above->relative.low, share),
-                       between(below->relative.high, above->relative.high, share)};
+  return measure::Ratio{between(below->relative.value, above->relative.value, share),
+                        between(below->relative.low, above->relative.low, share),
+                        between(below->relative.high, above->relative.high, share)};
 }
 
 bool limits_were_reached(std::span<const CurvePoint> points) {
@@ -58,12 +58,12 @@ bool limits_were_reached(std::span<const CurvePoint> points) {
   });
 }
 
-std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<const CurvePoint> points,
+std::vector<ClaimVerdict> judge_power_claim(const measure::Claim& claim, std::span<const CurvePoint> points,
                                             int64_t default_limit_mw) {
-  const lab::Figure keeps{lab::Figure::kShare, 0.85, 0.85};
+  const measure::ClaimedFigure keeps{measure::ClaimedFigure::kShare, 0.85, 0.85};
   std::vector<ClaimVerdict> verdicts;
-  auto judge = [&](std::string statement, double share, const lab::Figure& figure) {
-    ClaimVerdict verdict{std::move(statement), share, lab::Verdict::kNotTestable, std::nullopt, ""};
+  auto judge = [&](std::string statement, double share, const measure::ClaimedFigure& figure) {
+    ClaimVerdict verdict{std::move(statement), share, measure::Judgement::kNotTestable, std::nullopt, ""};
     const auto limit_mw = static_cast<int64_t>(share * static_cast<double>(default_limit_mw));
     verdict.measured = relative_at(points, limit_mw);
     if (!limits_were_reached(points))
@@ -71,8 +71,8 @@ std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<c
     else if (!verdict.measured)
       verdict.reason = fmt::format("{:.0f} W is outside the measured limits", static_cast<double>(limit_mw) / 1000);
     else
-      verdict.verdict = lab::judge(figure, *verdict.measured);
-    if (verdict.reason.empty() && verdict.verdict == lab::Verdict::kNotTestable)
+      verdict.verdict = measure::judge(figure, *verdict.measured);
+    if (verdict.reason.empty() && verdict.verdict == measure::Judgement::kNotTestable)
       verdict.reason = "the interval is too wide to decide";
     verdicts.push_back(std::move(verdict));
   };

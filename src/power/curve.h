@@ -10,7 +10,7 @@
 
 #include "base/fields.h"
 #include "gpu/slowdown.h"
-#include "lab/claim.h"
+#include "measure/claim.h"
 
 namespace ridge::power {
 
@@ -18,7 +18,7 @@ struct CurvePoint {
   int64_t limit_mw = 0;
   int rounds = 0;
   double rate = 0;  // of the workload, in its unit per second; median of the rounds
-  lab::Interval relative{
+  measure::Ratio relative{
       1, 0, std::numeric_limits<double>::infinity()};  // rate over that of the reference point, with its 95 % interval
   double power_w = 0;                                  // mean while the workload ran
   double power_spread_percent = 0;                     // standard deviation over the rounds / mean
@@ -55,7 +55,7 @@ constexpr double kNearPeak = 0.95;
 SweetSpots sweet_spots(std::span<const CurvePoint> points, double share = kNearPeak);
 
 // The relative rate at a limit between two points, linearly interpolated; absent outside the curve.
-std::optional<lab::Interval> relative_at(std::span<const CurvePoint> points, int64_t limit_mw);
+std::optional<measure::Ratio> relative_at(std::span<const CurvePoint> points, int64_t limit_mw);
 
 // True if some limit was reached: the load drew 90 % of one, or the device reports a power slowdown.
 bool limits_were_reached(std::span<const CurvePoint> points);
@@ -63,27 +63,27 @@ bool limits_were_reached(std::span<const CurvePoint> points);
 struct ClaimVerdict {
   std::string statement;  // the judged part of the claim
   double share = 0;       // of the default limit
-  lab::Verdict verdict = lab::Verdict::kNotTestable;
-  std::optional<lab::Interval> measured;  // rate relative to that at the default limit
-  std::string reason;                     // why it could not be judged
+  measure::Judgement verdict = measure::Judgement::kNotTestable;
+  std::optional<measure::Ratio> measured;  // rate relative to that at the default limit
+  std::string reason;                      // why it could not be judged
 };
 void visit_fields(auto& visit, Is<ClaimVerdict> auto& claim) {
-  const auto measured = [&](double lab::Interval::*bound) {
+  const auto measured = [&](double measure::Ratio::*bound) {
     return claim.measured ? std::optional((*claim.measured).*bound) : std::nullopt;
   };
   visit.derived("id", "L18");
   visit("statement", claim.statement);
   visit("share_of_default_limit", claim.share);
   visit("verdict", claim.verdict);
-  visit.derived("relative", measured(&lab::Interval::value));
-  visit.derived("relative_low", measured(&lab::Interval::low));
-  visit.derived("relative_high", measured(&lab::Interval::high));
+  visit.derived("relative", measured(&measure::Ratio::value));
+  visit.derived("relative_low", measured(&measure::Ratio::low));
+  visit.derived("relative_high", measured(&measure::Ratio::high));
   visit("reason", claim.reason);
 }
 
 // Claim L18 of data/claims.csv, about a GPU of 450 W, as shares of the default limit: 320 to 350 W are 71 to 78 % and cost 3 to
 // 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.
-std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<const CurvePoint> points,
+std::vector<ClaimVerdict> judge_power_claim(const measure::Claim& claim, std::span<const CurvePoint> points,
                                             int64_t default_limit_mw);
 
 // `count` limits from `from_mw` to `to_mw`, both included, in equal steps and whole watts, highest first; with `must` too if it

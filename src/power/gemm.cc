@@ -6,15 +6,15 @@
 #include <thread>
 #include <vector>
 
-#include "lab/experiments/matmul_native.h"
 #include "machine/probe.h"
+#include "measure/matmul_loops.h"
 
 namespace ridge::power {
 namespace {
 
 // Products of squares on every core, each thread with its own.
 Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice, const Clock& clock) {
-  const lab::experiments::Matmul multiply = lab::experiments::matmul_loops().back().run;
+  const measure::Matmul multiply = measure::matmul_loops().back().run;
   std::atomic<int64_t> products = 0;
   const TimePoint begin = clock.now();
   {

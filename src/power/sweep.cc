@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "lab/claim.h"
+#include "measure/claim.h"
 #include "measure/interleave.h"
 #include "measure/statistics.h"
 
@@ -159,7 +159,7 @@ Result<Sweep> sweep_from_json(const Json& json) {
       visit("relative", value);
       visit("relative_low", low);
       visit("relative_high", high);
-      if (value && low && high) sweep.claims[i].measured = lab::Interval{*value, *low, *high};
+      if (value && low && high) sweep.claims[i].measured = measure::Ratio{*value, *low, *high};
     }));
   sweep.spots = sweet_spots(sweep.points);
   return sweep;
@@ -223,8 +223,8 @@ Result<Sweep> sweep(PowerControl& control, const Workload& workload, const Sweep
   const measure::Comparison comparison = measure::comparison_of(arms, interleaved.rounds, how.stop.confidence);
   fill(result, journal, limits, comparison.arm_results, interleaved.rounds.size());
   result.spots = sweet_spots(result.points);
-  RIDGE_ASSIGN(std::vector<lab::Claim> claims, lab::claims());
-  RIDGE_ASSIGN(lab::Claim claim, lab::find_claim(claims, "L18"));
+  RIDGE_ASSIGN(std::vector<measure::Claim> claims, measure::claims());
+  RIDGE_ASSIGN(measure::Claim claim, measure::find_claim(claims, "L18"));
   if (limits.front() == options.default_limit_mw)
     result.claims = judge_power_claim(claim, result.points, options.default_limit_mw);
   return result;

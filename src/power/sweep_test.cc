@@ -39,22 +39,24 @@ TEST(SweetSpots, AreTheMostWorkPerJouleAndTheLowestLimitNearThePeak) {
 }
 
 TEST(PowerClaim, HoldsForTheGpuThatItSpeaksOf) {
-  const lab::Claim claim = lab::find_claim(lab::claims().value(), "L18").value();
+  const measure::Claim claim = measure::find_claim(measure::claims().value(), "L18").value();
   std::vector<ClaimVerdict> verdicts = judge_power_claim(claim, handbook_gpu(), 450000);
   ASSERT_EQ(verdicts.size(), 2u);
-  EXPECT_EQ(verdicts[0].verdict, lab::Verdict::kConfirmed) << verdicts[0].measured->value;
-  EXPECT_EQ(verdicts[1].verdict, lab::Verdict::kConfirmed);
+  EXPECT_EQ(verdicts[0].verdict, measure::Judgement::kConfirmed) << verdicts[0].measured->value;
+  EXPECT_EQ(verdicts[1].verdict, measure::Judgement::kConfirmed);
   std::vector<CurvePoint> robust = handbook_gpu();
   for (CurvePoint& one : robust) one.relative = {0.995, 0.99, 1.0};
-  EXPECT_EQ(judge_power_claim(claim, robust, 450000)[0].verdict, lab::Verdict::kSmaller) << "it costs less than 3 %";
-  EXPECT_EQ(judge_power_claim(claim, robust, 450000)[1].verdict, lab::Verdict::kLarger) << "it keeps more than 85 %";
+  EXPECT_EQ(judge_power_claim(claim, robust, 450000)[0].verdict, measure::Judgement::kSmaller)
+      << "it costs less than 3 %";
+  EXPECT_EQ(judge_power_claim(claim, robust, 450000)[1].verdict, measure::Judgement::kLarger)
+      << "it keeps more than 85 %";
 }
 
 TEST(PowerClaim, IsNotTestableWhereNoLimitHeldTheLoadBack) {
-  const lab::Claim claim = lab::find_claim(lab::claims().value(), "L18").value();
+  const measure::Claim claim = measure::find_claim(measure::claims().value(), "L18").value();
   std::vector<CurvePoint> idle = handbook_gpu();
   for (CurvePoint& one : idle) one.power_w = 60;
-  EXPECT_EQ(judge_power_claim(claim, idle, 450000)[0].verdict, lab::Verdict::kNotTestable);
+  EXPECT_EQ(judge_power_claim(claim, idle, 450000)[0].verdict, measure::Judgement::kNotTestable);
   EXPECT_THAT(judge_power_claim(claim, idle, 450000)[0].reason, HasSubstr("no limit slowed it"));
   std::vector<CurvePoint> high = {point(450, 100, 445), point(400, 99, 396)};
   EXPECT_THAT(judge_power_claim(claim, high, 450000)[0].reason, HasSubstr("outside the measured limits"));

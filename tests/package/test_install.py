@@ -13,8 +13,7 @@ from run_path import check_run_path
 BUILD = pathlib.Path(os.environ["RIDGE"]).parent
 DEPS = pathlib.Path(os.environ["RIDGE_DEPS"])
 VERBS = ("doctor", "make", "describe", "gpus", "plan", "size", "bench", "tune", "serve", "power", "lab", "show",
-         "compare",
-         "history", "explain", "completion")
+         "compare", "history", "explain", "completion")
 
 
 def output(*command, **more):

@@ -327,6 +327,7 @@ def test_a_part_of_the_datasheet_is_of_its_figure_whatever_its_origin():
 
 @pytest.mark.parametrize("reason, verdict", [
     ("ridge lab: open library libnvrtc.so.13: cannot open shared object file", "not possible"),
+    ("ridge lab: start ridge-lab: not found; it is a program of its own, in the Debian package", "not possible"),
     ("cuModuleGetFunction: named symbol not found (CUDA_ERROR_NOT_FOUND, 500)", "fail"),
     ("ridge lab: matmul: value 17 is 0.3, the reference says 0.5", "fail"),
     ("ridge lab: product of 2048 × 2048 FP16: the program has no kernel matmul_wide_fp16", "fail"),

@@ -81,7 +81,8 @@ void fill_attention(Case& work, std::optional<WordFormat> format, size_t heads, 
       attention_of(inputs[kQuery], inputs[kKey], inputs[kValue], count, kHeadWidth, count / kCheckedQueries | 1))};
 }
 
-Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, size_t count, const Figure& claimed) {
+Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, size_t count,
+                    const measure::ClaimedFigure& claimed) {
   Case work;
   work.title = fmt::format("{} attention over {} positions, {} head{} of {}", format.name, count, heads,
                            heads > 1 ? "s" : "", kHeadWidth);
@@ -118,12 +119,13 @@ bool has_tensor_cores(const AttentionFormat& format, const Target& target) {
 void add_cases(std::vector<Case>& cases, const AttentionFormat& format, const Target& target) {
   const bool tensor = has_tensor_cores(format, target);
   if (target.small) {
-    cases.push_back(attention_case(format, tensor, 2, 128, {Figure::kGain, 2.6, 2.6}));
+    cases.push_back(attention_case(format, tensor, 2, 128, {measure::ClaimedFigure::kGain, 2.6, 2.6}));
     return;
   }
   for (auto [count, claimed] :
        {std::pair(size_t{512}, 2.6), std::pair(size_t{1024}, 4.4), std::pair(size_t{2048}, 7.9)})
-    cases.push_back(attention_case(format, tensor, target.cpu ? 1 : 16, count, {Figure::kGain, claimed, claimed}));
+    cases.push_back(
+        attention_case(format, tensor, target.cpu ? 1 : 16, count, {measure::ClaimedFigure::kGain, claimed, claimed}));
 }
 
 }  // namespace
@@ -140,8 +142,8 @@ std::vector<Case> attention_half_cases(const Target& target) {
   for (const AttentionFormat& format : kHalves) {
     add_cases(cases, format, target);
     if (!target.small && !target.cpu)  // beyond the claim's upper figure: at least this much
-      cases.push_back(
-          attention_case(format, has_tensor_cores(format, target), 8, 4096, {Figure::kGain, 7.9, std::nullopt}));
+      cases.push_back(attention_case(format, has_tensor_cores(format, target), 8, 4096,
+                                     {measure::ClaimedFigure::kGain, 7.9, std::nullopt}));
   }
   return cases;
 }

@@ -9,7 +9,7 @@ namespace ridge::lab::experiments {
 namespace {
 namespace layer_norm_widths {
 #define RIDGE_LOOPS "lab/experiments/layer_norm_native.inc"
-#include "lab/experiments/every_width.inc"
+#include "measure/every_width.inc"
 #undef RIDGE_LOOPS
 }  // namespace layer_norm_widths
 }  // namespace

@@ -6,10 +6,10 @@
 
 #include "base/units.h"
 #include "lab/experiments/all.h"
-#include "lab/experiments/matmul_native.h"
 #include "lab/workload.h"
 #include "limits/peak_kernels.h"
 #include "machine/isa.h"
+#include "measure/matmul_loops.h"
 
 namespace ridge::lab::experiments {
 namespace {
@@ -86,7 +86,7 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
 }
 
 void add_matmul_loops(Case& work, size_t size) {
-  for (const MatmulLoop& loop : matmul_loops()) {
+  for (const measure::MatmulLoop& loop : measure::matmul_loops()) {
     Variant variant;
     variant.name = loop.name;
     variant.native = [run = loop.run, size](NativeBuffers buffers) {

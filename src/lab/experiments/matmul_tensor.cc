@@ -120,7 +120,8 @@ void add_library_product(Case& work, const TensorFormat& format, size_t size, si
       "of what the cores reach that fetch nothing, by the fastest of the library's own kernels" + waves.text;
   if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, alone, because});
   if (waves.fills)
-    work.comparisons.push_back({"L16", library, alone, because, Figure{Figure::kShare, format.claimed, 1.0}});
+    work.comparisons.push_back(
+        {"L16", library, alone, because, measure::ClaimedFigure{measure::ClaimedFigure::kShare, format.claimed, 1.0}});
 }
 
 Case tensor_case(const TensorFormat& format, size_t size, const Target& target) {
@@ -157,7 +158,7 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
              kTensorRows + columns, kTensorRows * columns,
              mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this GPU can",
              waves.text),
-         Figure{Figure::kShare, format.claimed, 1.0}}};
+         measure::ClaimedFigure{measure::ClaimedFigure::kShare, format.claimed, 1.0}}};
   if (target.library) add_library_product(work, format, size, alone, target);
   return work;
 }

@@ -45,7 +45,7 @@ std::vector<Case> small_launches_cases(const Target& target) {
     work.variants.push_back(graph);
     work.comparisons.push_back(
         {"L12", 2, 0, "a graph is checked and sent to the device once; its kernels follow each other without the host",
-         Figure{Figure::kGain, 1, std::nullopt}});
+         measure::ClaimedFigure{measure::ClaimedFigure::kGain, 1, std::nullopt}});
   }
   return {work};
 }

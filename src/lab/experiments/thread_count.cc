@@ -92,7 +92,7 @@ std::vector<Case> thread_count_cases(const Target& target) {
       work.comparisons.push_back({"L33", 0, work.variants.size(),
                                   fmt::format("{} threads share {}: at every step all wait for those that have none",
                                               times * cpus, counted(cpus, "CPU")),
-                                  Figure{Figure::kGain, 1, std::nullopt}});
+                                  measure::ClaimedFigure{measure::ClaimedFigure::kGain, 1, std::nullopt}});
     work.variants.push_back(std::move(variant));
   }
   return {work};

@@ -1,4 +1,4 @@
-#include "cli/lab_text.h"
+#include "lab/ledger_text.h"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,14 @@
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
 
-namespace ridge::cli {
+namespace ridge::lab {
 namespace {
 
-using lab::LedgerRow;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::vector<std::string> experiments_of(const lab::Claim& claim) {
+std::vector<std::string> experiments_of(const measure::Claim& claim) {
   std::vector<std::string> names;
-  for (const lab::Experiment& experiment : lab::all_experiments())
+  for (const Experiment& experiment : all_experiments())
     if (std::find(experiment.claims.begin(), experiment.claims.end(), claim.id) != experiment.claims.end())
       names.emplace_back(experiment.name);
   return names;
@@ -41,49 +40,50 @@ std::string residency_text(const LedgerRow& row) {
 
 // In the claim's form: how many times as fast, how many times the time, or a share.
 std::string interval_text(const LedgerRow& row) {
-  lab::Interval effect = lab::effect_of(row.figure, row.ratio);
-  if (row.figure.kind == lab::Figure::kShare)
+  measure::Ratio effect = effect_of(row.figure, row.ratio);
+  if (row.figure.kind == measure::ClaimedFigure::kShare)
     return fmt::format("{:.0f} % [{:.0f} to {:.0f} %]", 100 * effect.value, 100 * effect.low, 100 * effect.high);
   return fmt::format("{:.2f} × [{:.2f} to {:.2f}]{}", effect.value, effect.low, effect.high,
-                     row.figure.kind == lab::Figure::kCost ? " the time" : "");
+                     row.figure.kind == measure::ClaimedFigure::kCost ? " the time" : "");
 }
 
-Meaning meaning_of(lab::Verdict verdict) {
+cli::Meaning meaning_of(measure::Judgement verdict) {
   switch (verdict) {
-    case lab::Verdict::kConfirmed:
-    case lab::Verdict::kLarger: return Meaning::kOk;
-    case lab::Verdict::kContradicted: return Meaning::kFailed;
-    default: return Meaning::kWarning;
+    case measure::Judgement::kConfirmed:
+    case measure::Judgement::kLarger: return cli::Meaning::kOk;
+    case measure::Judgement::kContradicted: return cli::Meaning::kFailed;
+    default: return cli::Meaning::kWarning;
   }
 }
 
 std::string measured_text(const LedgerRow& row, size_t width) {
   std::string head = fmt::format("{}  {}: {} against {}\n", row.claim.id, row.experiment, row.variant, row.baseline);
   std::string judged = fmt::format("     {}: measured {}, claimed {}{}\n",
-                                   painted(meaning_of(row.verdict), lab::verdict_name(row.verdict)), interval_text(row),
-                                   lab::figure_text(row.figure), row.converged ? "" : " (the interval stayed wide)");
+                                   cli::painted(meaning_of(row.verdict), verdict_name(row.verdict)), interval_text(row),
+                                   figure_text(row.figure), row.converged ? "" : " (the interval stayed wide)");
   return head + judged +
-         paragraph("     ",
-                   fmt::format("{}: {}; {}{}.", row.title, rates_text(row), row.explanation, residency_text(row)), 5,
-                   width);
+         cli::paragraph("     ",
+                        fmt::format("{}: {}; {}{}.", row.title, rates_text(row), row.explanation, residency_text(row)),
+                        5, width);
 }
 
 }  // namespace
 
-std::string claims_text(std::span<const lab::Claim> claims) {
+std::string claims_text(std::span<const measure::Claim> claims) {
   Rows rows;
-  for (const lab::Claim& claim : claims) {
+  for (const measure::Claim& claim : claims) {
     std::vector<std::string> experiments = experiments_of(claim);
     std::string where = claim.elsewhere.empty() ? fmt::format("{}", fmt::join(claim.on, ", ")) : claim.elsewhere;
-    rows.push_back({claim.id, claim.statement, claim.figure ? lab::figure_text(*claim.figure) : "-",
+    rows.push_back({claim.id, claim.statement, claim.figure ? figure_text(*claim.figure) : "-",
                     experiments.empty() ? "-" : fmt::format("{}", fmt::join(experiments, ", ")), where, claim.source});
   }
-  return table({"id", "claim", "as a ratio", "experiment", "tested on, or elsewhere by", "source"}, rows, "llr3ll2l1");
+  return cli::table({"id", "claim", "as a ratio", "experiment", "tested on, or elsewhere by", "source"}, rows,
+                    "llr3ll2l1");
 }
 
-Json claims_json(std::span<const lab::Claim> claims) {
+Json claims_json(std::span<const measure::Claim> claims) {
   Json list = Json::array();
-  for (const lab::Claim& claim : claims) {
+  for (const measure::Claim& claim : claims) {
     FieldWriter visit(list.emplace_back());
     visit("id", claim.id);
     visit("statement", claim.statement);
@@ -96,37 +96,37 @@ Json claims_json(std::span<const lab::Claim> claims) {
   return Json{{"claims", list}};
 }
 
-std::string ledger_text(const lab::Ledger& ledger) {
-  const size_t width = prose_columns();
+std::string ledger_text(const Ledger& ledger) {
+  const size_t width = cli::prose_columns();
   std::string text =
       fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, interleaved\n\n", ledger.device);
-  if (!ledger.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", ledger.note, 10, width) + "\n");
+  if (!ledger.note.empty())
+    text.insert(text.find("\n\n") + 1, cli::paragraph("note      ", ledger.note, 10, width) + "\n");
   Rows untested, unmeasured;
   for (const LedgerRow& row : ledger.rows) {
     if (!row.experiment.empty()) {
       text += measured_text(row, width) + "\n";
       continue;
     }
-    Rows& rows = row.verdict == lab::Verdict::kNotMeasured ? unmeasured : untested;
+    Rows& rows = row.verdict == measure::Judgement::kNotMeasured ? unmeasured : untested;
     std::vector<std::string> cells = {row.claim.id, row.claim.statement, row.explanation};
     // Comparisons of one claim that lack the same have one line.
     if (std::ranges::find(rows, cells) == rows.end()) rows.push_back(std::move(cells));
   }
-  if (!unmeasured.empty()) text += table({"", "not measured", "why"}, unmeasured, "lll") + "\n";
-  if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
+  if (!unmeasured.empty()) text += cli::table({"", "not measured", "why"}, unmeasured, "lll") + "\n";
+  if (!untested.empty()) text += cli::table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
   if (machine::disturbed(ledger.disturbance))
-    text += paragraph(
+    text += cli::paragraph(
         "", machine::sentence(ledger.disturbance) + ". Ratios are interleaved; their intervals are wider.", 0, width);
   if (ledger.interrupted) text += "interrupted: the other claims were not tested\n";
   while (text.ends_with("\n\n")) text.pop_back();  // one empty line before what to do next
   return text;
 }
 
-std::string occupancy_text(std::span<const catalogue::Capability> capabilities,
-                           std::span<const lab::Occupancy> results) {
+std::string occupancy_text(std::span<const catalogue::Capability> capabilities, std::span<const Occupancy> results) {
   Rows rows;
   for (size_t i = 0; i < results.size(); ++i) {
-    const lab::Occupancy& one = results[i];
+    const Occupancy& one = results[i];
     std::string more;
     if (one.registers_for_more) more = fmt::format("{} registers", *one.registers_for_more);
     if (one.shared_for_more) more = format_bytes(*one.shared_for_more) + " shared";
@@ -136,13 +136,13 @@ std::string occupancy_text(std::span<const catalogue::Capability> capabilities,
          std::to_string(one.blocks), fmt::format("{}", fmt::join(one.limiters, ", ")), std::to_string(one.by_warps),
          std::to_string(one.by_blocks), or_dash(one.by_registers), or_dash(one.by_shared), more.empty() ? "-" : more});
   }
-  return table({"cc", "architecture", "occupancy", "warps", "blocks", "limited by", "by warps", "by blocks",
-                "by registers", "by shared", "one block more with"},
-               rows, "ll6rr5rlr4r3r2r1l7");
+  return cli::table({"cc", "architecture", "occupancy", "warps", "blocks", "limited by", "by warps", "by blocks",
+                     "by registers", "by shared", "one block more with"},
+                    rows, "ll6rr5rlr4r3r2r1l7");
 }
 
-Json occupancy_json(const lab::KernelUse& use, std::span<const catalogue::Capability> capabilities,
-                    std::span<const lab::Occupancy> results) {
+Json occupancy_json(const KernelUse& use, std::span<const catalogue::Capability> capabilities,
+                    std::span<const Occupancy> results) {
   Json json = json_of(use), list = Json::array();
   for (size_t i = 0; i < results.size(); ++i) {
     FieldWriter visit(list.emplace_back());
@@ -155,4 +155,4 @@ Json occupancy_json(const lab::KernelUse& use, std::span<const catalogue::Capabi
   return json;
 }
 
-}  // namespace ridge::cli
+}  // namespace ridge::lab

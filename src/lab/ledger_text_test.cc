@@ -1,19 +1,19 @@
-#include "cli/lab_text.h"
+#include "lab/ledger_text.h"
 
 #include <gtest/gtest.h>
 
-namespace ridge::cli {
+namespace ridge::lab {
 namespace {
 
 TEST(LabText, ComparisonsOfOneClaimThatLackTheSameHaveOneLine) {
-  lab::LedgerRow row;
+  LedgerRow row;
   row.claim.id = "L05";
   row.claim.statement = "blocks of 32";
-  row.verdict = lab::Verdict::kNotMeasured;
+  row.verdict = measure::Judgement::kNotMeasured;
   row.explanation = "there was no time";
-  lab::LedgerRow other = row;
+  LedgerRow other = row;
   other.explanation = "interrupted";
-  lab::Ledger ledger;
+  Ledger ledger;
   ledger.rows = {row, row, other, row};
   const std::string text = ledger_text(ledger);
   size_t times = 0;
@@ -24,4 +24,4 @@ TEST(LabText, ComparisonsOfOneClaimThatLackTheSameHaveOneLine) {
 }
 
 }  // namespace
-}  // namespace ridge::cli
+}  // namespace ridge::lab

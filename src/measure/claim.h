@@ -14,10 +14,10 @@
 #include "base/result.h"
 #include "measure/interleave.h"
 
-namespace ridge::lab {
+namespace ridge::measure {
 
 // A claim's promise, as a ratio of speeds or a share of a limit.
-struct Figure {
+struct ClaimedFigure {
   enum Kind {
     kGain,   // the better way is this many times as fast
     kCost,   // the dearer way takes this many times as long
@@ -27,9 +27,9 @@ struct Figure {
   double low = 1;
   std::optional<double> high;  // absent: anything above `low`
 };
-NameTable<Figure::Kind> names_of(Figure::Kind);  // "gain", "cost", "share"
-std::string figure_text(const Figure& figure);   // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
-void visit_fields(auto& visit, Is<Figure> auto& figure) {
+NameTable<ClaimedFigure::Kind> names_of(ClaimedFigure::Kind);  // "gain", "cost", "share"
+std::string figure_text(const ClaimedFigure& figure);          // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
+void visit_fields(auto& visit, Is<ClaimedFigure> auto& figure) {
   visit("low", figure.low);
   visit("high", figure.high);
   visit.derived("text", figure_text(figure));
@@ -39,7 +39,7 @@ struct Claim {
   std::string id;         // "L04"
   std::string statement;  // in one line
   std::string source;     // guide and section
-  std::optional<Figure> figure;
+  std::optional<ClaimedFigure> figure;
   std::vector<std::string> on;  // where a lab experiment could test it: "cuda", "opencl", "cpu"
   std::string elsewhere;        // what checks it instead; empty: the lab
 };
@@ -48,17 +48,14 @@ Result<std::vector<Claim>> claims();
 // Errors name the known ones.
 Result<Claim> find_claim(std::span<const Claim> all, std::string_view id);
 
-enum class Verdict { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable, kNotMeasured };
-inline constexpr std::array kVerdicts = {Verdict::kConfirmed,    Verdict::kLarger,      Verdict::kSmaller,
-                                         Verdict::kContradicted, Verdict::kNotTestable, Verdict::kNotMeasured};
-NameTable<Verdict> names_of(Verdict);
-std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here", "not measured"
-
-// The measured ratio or share with its confidence interval.
-using Interval = measure::Ratio;
+enum class Judgement { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable, kNotMeasured };
+inline constexpr std::array kJudgements = {Judgement::kConfirmed,    Judgement::kLarger,      Judgement::kSmaller,
+                                           Judgement::kContradicted, Judgement::kNotTestable, Judgement::kNotMeasured};
+NameTable<Judgement> names_of(Judgement);
+std::string_view verdict_name(Judgement verdict);  // "confirmed", …, "not testable here", "not measured"
 
 // The quantity of the figure: for a gain or a share the measured one, for a cost how much longer the dearer way takes.
-Interval effect_of(const Figure& figure, const Interval& measured);
+Ratio effect_of(const ClaimedFigure& figure, const Ratio& measured);
 
 // confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond or
 // short of the range. contradicted: the effect is the other way round. Not testable: too wide, that is, it meets the range and
@@ -66,6 +63,6 @@ Interval effect_of(const Figure& figure, const Interval& measured);
 // of "more than" a number, less than kAround beyond it is short of it.
 constexpr double kTooWide = 1.5;  // high / low
 constexpr double kAround = 0.05;
-Verdict judge(const Figure& figure, const Interval& measured);
+Judgement judge(const ClaimedFigure& figure, const Ratio& measured);
 
-}  // namespace ridge::lab
+}  // namespace ridge::measure
