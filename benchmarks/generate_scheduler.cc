@@ -1,5 +1,6 @@
-// Measures the scheduler of language models without a decoder: a round (next and done) with 256 sequences running and thousands waiting,
-// add(), and drawing a token from a vocabulary of 152 k. A decoder's step takes milliseconds to hundreds of them.
+// Measures the scheduler of language models without a decoder: a round (next and done) with 256 sequences running and
+// thousands waiting, add(), and drawing a token from a vocabulary of 152 k. A decoder's step takes milliseconds to
+// hundreds of them.
 //
 //   generate_scheduler [--benchmark_filter=REGEX]
 #include <benchmark/benchmark.h>
@@ -53,7 +54,8 @@ void run_step(std::vector<float>& logits, Nanoseconds& now, const Step& step) {
   now += step.predicted;
 }
 
-// Arguments: running, waiting. Every answer that ends is followed by a new request, so that prompts are among the steps as well.
+// Arguments: running, waiting. Every answer that ends is followed by a new request, so that prompts are among the steps
+// as well.
 void round_of(benchmark::State& state) {
   Scheduler scheduler(settings_of(state.range(0)));
   Nanoseconds now{};

@@ -1,5 +1,5 @@
-// The gRPC stack alone: answers every inference at once with its inputs (model "identity"), so that what is measured is sockets, gRPC, and
-// the protocol's decoding and encoding.
+// The gRPC stack alone: answers every inference at once with its inputs (model "identity"), so that what is measured is
+// sockets, gRPC, and the protocol's decoding and encoding.
 //
 //   grpc_echo [PORT] [--threads N]          without a port: any free one
 //

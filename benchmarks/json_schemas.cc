@@ -1,10 +1,12 @@
-// How many JSON schemas are served rightly: of each file of a folder, whether its schema is compiled and each of its test documents is told apart.
+// How many JSON schemas are served rightly: of each file of a folder, whether its schema is compiled and each of its
+// test documents is told apart.
 //
 //   json_schemas FOLDER [--why]
 //
-// A file is as in the MaskBench of JSONSchemaBench (https://github.com/guidance-ai/jsonschemabench, maskbench/data): {"schema", "tests": [{"valid", "data"}]}.
-// Documents are written as Python's json.dumps does, but for the space before a colon or comma, which neither writes. A schema is right if every valid
-// document is accepted and every other one refused, as MaskBench counts. Files are grouped by what stands in their names before the number.
+// A file is as in the MaskBench of JSONSchemaBench (https://github.com/guidance-ai/jsonschemabench, maskbench/data):
+// {"schema", "tests": [{"valid", "data"}]}. Documents are written as Python's json.dumps does, but for the space before
+// a colon or comma, which neither writes. A schema is right if every valid document is accepted and every other one
+// refused, as MaskBench counts. Files are grouped by what stands in their names before the number.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

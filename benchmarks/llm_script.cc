@@ -1,11 +1,12 @@
-// A language-model server whose times are known: answers /v1/completions of OpenAI's API by a script, so that what a load generator says
-// can be held against the truth.
+// A language-model server whose times are known: answers /v1/completions of OpenAI's API by a script, so that what a
+// load generator says can be held against the truth.
 //
 //   llm_script TTFT_MS TTFT_STEP_MS GAP_MS LONG_GAP_MS [PORT]          without a port: any free one
 //
-// Request n of more than one token gets its first token TTFT_MS + TTFT_STEP_MS · (n mod 101) after it was read; token k comes GAP_MS after
-// the one before it, LONG_GAP_MS where k is a multiple of 5. Due times are absolute: a token that is late delays no later one. One thread.
-// Prints the port; runs until it is killed, then prints by how much its tokens were late.
+// Request n of more than one token gets its first token TTFT_MS + TTFT_STEP_MS · (n mod 101) after it was read; token k
+// comes GAP_MS after the one before it, LONG_GAP_MS where k is a multiple of 5. Due times are absolute: a token that is
+// late delays no later one. One thread. Prints the port; runs until it is killed, then prints by how much its tokens
+// were late.
 #include <fmt/format.h>
 
 #include <algorithm>

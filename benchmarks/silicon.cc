@@ -1,7 +1,9 @@
 // Predictions for measured runs of language-model servers; `benchmarks/silicon.py` drives it and judges them.
 //
-// With the columns of serving_disaggregated.csv in SERVING.csv prompts and tokens are on workers of their own, and the batch is one decode worker's.
-// usage: silicon SERVING.csv CONFIGS [--without DEVICE] [--constant ENGINE.NAME=VALUE]...   prints a row for each: its id, the predicted means, whether the
+// The columns of serving_disaggregated.csv put prompts and tokens on workers of their own; the batch is one decode
+// worker's.
+// usage: silicon SERVING.csv CONFIGS [--without DEVICE] [--constant ENGINE.NAME=VALUE]...
+// It prints a row for each: its id, the predicted means, whether the
 // memory holds one sequence by the engine's rule, the mean batch, and the kernels of a decode step of it.
 // CONFIGS: a folder with a config.json per model, MODEL.json. --without leaves a device's own kernel laws out.
 #include <fmt/format.h>
@@ -157,7 +159,7 @@ llm::Deployment deployment_of(const Row& row, const Options& options, std::map<s
   return d;
 }
 
-// With `pool` the worker's, whose column has the GPUs of an attention replica.
+// `pool` names the worker, whose column has the GPUs of an attention replica.
 llm::Parallel parallel_of(const Row& row, const std::string& pool = {}) {
   llm::Parallel p;
   p.data = std::max<int64_t>(1, row.whole(pool + "attention_dp"));
@@ -167,7 +169,7 @@ llm::Parallel parallel_of(const Row& row, const std::string& pool = {}) {
   return p;
 }
 
-// Of an open load, as inference-perf sends it: so many requests a second for so long, rate after rate, the times
+// An open load like inference-perf's: a number of requests a second for some time, rate after rate, the times
 // between them exponential.
 std::vector<llm::Request> trace_of(const Row& row) {
   std::vector<llm::Request> trace;
@@ -212,7 +214,7 @@ void print_prediction(const Row& row, const llm::Serving& s) {
 }
 
 llm::Serving aggregated(const Row& row, const llm::Deployment& d, llm::Load load) {
-  // Of InferenceX's runs the engine is asked without a front end before it; the others have 60 ms more in every engine.
+  // InferenceX asks the engine without a front end before it; other runs have 60 ms more in every engine.
   load.workload.routed = row.csv.column("rates_per_s") < 0 && row.text("origin") != "inferencex";
   load.chunk_tokens = row.whole("chunk_tokens");
   load.receive_interval = row.whole("receive_interval");

@@ -1,14 +1,16 @@
-// Measures response_format: the tree of a vocabulary of 150 000 tokens, a schema's compilation, and the mask of each token of a document.
+// Measures response_format: the tree of a vocabulary of 150 000 tokens, a schema's compilation, and the mask of each
+// token of a document.
 //
 //   token_mask [ROUNDS [TOKENS]]
 //   token_mask --tokens
 //
 // The second form prints the vocabulary as TOKENS has it, for token_mask_peers.py.
 //
-// `first`: with states and sets found anew; `again`: a later request with the same schema. Without TOKENS, a file that has on each line the bytes of a token
-// in hexadecimal, the vocabulary is made: words with and without a space before them, capitals, Chinese characters and
-// words, digits, white space, code's punctuation, among them 1 500 tokens with a quote (Qwen2's vocabulary of 151 643 has 1 400). Documents are split by the
-// longest token that fits, as BPE roughly does. Times are of the thread's CPU.
+// `first`: with states and sets found anew; `again`: a later request with the same schema. Without TOKENS, a file that
+// has on each line the bytes of a token in hexadecimal, the vocabulary is made: words with and without a space before
+// them, capitals, Chinese characters and words, digits, white space, code's punctuation, among them 1 500 tokens with a
+// quote (Qwen2's vocabulary of 151 643 has 1 400). Documents are split by the longest token that fits, as BPE roughly
+// does. Times are of the thread's CPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -134,7 +136,8 @@ std::vector<int32_t> tokens_of(const text::TokenTrie& trie, std::string_view doc
   return tokens;
 }
 
-// Reads a file: each line has the bytes of a token in hexadecimal; an empty line is a token without bytes. The first stands for the end of text.
+// Reads a file: each line has the bytes of a token in hexadecimal; an empty line is a token without bytes. The first
+// stands for the end of text.
 std::vector<std::string> read_tokens(const char* path) {
   std::ifstream file(path);
   std::vector<std::string> tokens;

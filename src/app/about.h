@@ -1,5 +1,5 @@
-// `about`, the first member of every JSON document of ridge: the document's form, and what wrote it, when, where and by which
-// command. A document is what a verb prints with --json, keeps in a file, or draws as a page. Pure.
+// `about`, the first member of every JSON document of ridge: the document's form, and what wrote it, when, where and by
+// which command. A document is what a verb prints with --json, keeps in a file, or draws as a page. Pure.
 #pragma once
 
 #include <optional>

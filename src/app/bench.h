@@ -1,5 +1,5 @@
-// `ridge bench MODEL` without options and text: plans the model's run on a device and measures it beside the device's limit.
-// Prints nothing.
+// `ridge bench MODEL` without options and text: plans the model's run on a device and measures it beside the device's
+// limit. Prints nothing.
 #pragma once
 
 #include <map>
@@ -33,8 +33,8 @@ struct BenchRequest {
 
 // The model; none if it is a script of its engine, which has neither cost nor limit.
 Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request);
-// The model with the request's shapes. Errors are of the request: shapes that the model has not, open dimensions, another batch, a
-// precision that neither file nor engine has.
+// The model with the request's shapes. Errors are of the request: shapes that the model has not, open dimensions,
+// another batch, a precision that neither file nor engine has.
 Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std::optional<model::UnboundModel>& model);
 
 // `model` as read, `graph` as bound. Interrupted, the measurement until then.

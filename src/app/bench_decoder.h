@@ -1,5 +1,5 @@
-// `ridge bench FOLDER` or FILE.gguf without options and text: measures prefill and decode of a language model's checkpoint beside the limits of this machine.
-// Prints nothing.
+// `ridge bench FOLDER` or FILE.gguf without options and text: measures prefill and decode of a language model's
+// checkpoint beside the limits of this machine. Prints nothing.
 #pragma once
 
 #include <cstdint>

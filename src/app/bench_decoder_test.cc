@@ -84,7 +84,8 @@ TEST_F(BenchDecoder, SetsStepsBesideTheLimits) {
                                             limits, quota_factor));
   };
   const auto points = points_with(1);
-  // Per layer: q, o 64 · 64, k, v 64 · 32, three matrices 64 · 128, two norms; a last norm; head 256 · 64. A pair of tokens: 2 · 2 · 64 per layer.
+  // Per layer: q, o 64 · 64, k, v 64 · 32, three matrices 64 · 128, two norms; a last norm; head 256 · 64. A pair of
+  // tokens: 2 · 2 · 64 per layer.
   const double layers = 2 * (2 * (2 * 4096 + 2 * 2048 + 3 * 8192 + 2 * 64) + 64), head = 2 * 256 * 64;
   EXPECT_DOUBLE_EQ(points[0].flops, 64 * layers + head + 512 * 64 * 65 / 2);
   EXPECT_NEAR(points[0].bound.ms, points[0].flops / 1e6, 1e-9);

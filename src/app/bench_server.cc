@@ -371,8 +371,8 @@ ServerMeasurement describe(const ServerUnderTest& found) {
   return m;
 }
 
-// Measures other processes while the server has nothing to do for us. Under load its own work would count among theirs, and which
-// process it is cannot be told for sure (containers, forwarded ports).
+// Measures other processes while the server has nothing to do for us. Under load its own work would count among theirs,
+// and which process it is cannot be told for sure (containers, forwarded ports).
 machine::Disturbance before_the_load(Clock& clock) {
   machine::DisturbanceWatch watch;
   clock.sleep_for(kWatchedBefore);

@@ -36,8 +36,8 @@ struct ServerBenchRequest {
   std::string model_file;                             // whose limit is shown, for llm as know_limit(); empty: none is
 };
 
-// Wrong in itself, or for this server: what the caller should report as wrong usage has Code::kInvalid. Interrupted, what was measured
-// until then.
+// Wrong in itself, or for this server: what the caller should report as wrong usage has Code::kInvalid. Interrupted,
+// what was measured until then.
 Result<client::ServerMeasurement> bench_server(const ServerBenchRequest& request, const RunControl& control);
 
 }  // namespace ridge::app

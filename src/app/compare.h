@@ -14,8 +14,7 @@ namespace ridge::app {
 
 // Why the two may differ beside the program that was measured.
 struct Caveat {
-  std::string
-      id;  // other-machine, other-model, other-shapes, other-precision, other-engine, other-settings, other-load, disturbed; of a
+  std::string id;  // other-{machine,model,shapes,precision,engine,settings,load}, disturbed; of a
   // server also other-server, other-request; of a device other-device
   std::string sentence;
 };
@@ -54,10 +53,10 @@ void visit_fields(auto& visit, Is<Comparison> auto& comparison) {
   visit.derived("judged", comparison.unjudged.empty());
 }
 
-// `before` and `now`: documents as read_document() returns them, both of one verb: `bench MODEL`, `bench URL` (load by load), `bench device`,
-// `tune`. Intervals of a bench have 95 %; a device's figures are judged by the spread of their bursts. `slower` accepts changes up to
-// `accepted_percent`, and is judged with tune::kConfidence, over all loads of a server together. Errors: documents of other verbs; two
-// servers' without a load in common.
+// `before` and `now`: documents as read_document() returns them, both of one verb: `bench MODEL`, `bench URL` (load by
+// load), `bench device`, `tune`. Intervals of a bench have 95 %; a device's figures are judged by the spread of their
+// bursts. `slower` accepts changes up to `accepted_percent`, and is judged with tune::kConfidence, over all loads of a
+// server together. Errors: documents of other verbs; two servers' without a load in common.
 Result<Comparison> compare(const Json& before, const Json& now, double accepted_percent);
 
 }  // namespace ridge::app

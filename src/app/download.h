@@ -1,6 +1,6 @@
 // Model files named by URL: downloaded once, kept by content in the cache folder. Prints nothing.
 //
-// The transfer is curl's, in a child process, so that a server that stalls or an interruption ends it, and no build depends on it.
+// curl transfers in a child process, so that a stalled server or an interruption ends it, and no build depends on it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ struct DownloadOptions {
   int64_t limit_bytes = (int64_t{2} << 30) - 1;  // larger ONNX files do not exist (model/model_file.h)
 };
 
-// The path of the file that `url` names, "#sha256=…" checked. A file that is kept already is asked for again only if the server says
-// that it has changed, and with a checksum not at all. Errors: no curl, no such file there, too large, another checksum, no cache.
+// The path of the file that `url` names, "#sha256=…" checked. A kept file is fetched again only if the server says that
+// it has changed, and with a checksum not at all. Errors: no curl, no such file there, too large, another checksum, no
+// cache.
 Result<std::string> download(const std::string& url, const DownloadOptions& options, const RunControl& control);
 
 }  // namespace ridge::app

@@ -1,6 +1,6 @@
-// Records measurements of models on this machine: one line of JSON per result of `bench` and model of `tune`, the newest last, in
-// `history/MACHINE.jsonl` of the cache folder. Bounded: when a file is larger than kMostHistoryBytes, its older half goes. Two processes that
-// write at the moment of that may lose a line.
+// Records measurements of models on this machine: one line of JSON per result of `bench` and model of `tune`, the
+// newest last, in `history/MACHINE.jsonl` of the cache folder. Bounded: when a file is larger than kMostHistoryBytes,
+// its older half goes. Two processes that write at the moment of that may lose a line.
 #pragma once
 
 #include <map>
@@ -61,9 +61,9 @@ void visit_fields(auto& visit, Is<PastResult> auto& past) {
   visit.optional("disturbed", past.disturbed);
 }
 
-// Reads a document of `bench`, or the best of each model in one of `tune`. For a server it takes the load that the verb names: the
-// highest rate within the goal, else the fewest callers near the highest throughput, else the last one. Empty: no request was answered.
-// Error: a document of another verb.
+// Reads a document of `bench`, or the best of each model in one of `tune`. For a server it takes the load that the verb
+// names: the highest rate within the goal, else the fewest callers near the highest throughput, else the last one.
+// Empty: no request was answered. Error: a document of another verb.
 Result<std::vector<PastResult>> past_results_of(const Json& document);
 
 // Empty without a cache folder, or if RIDGE_HISTORY is "off".
@@ -73,8 +73,8 @@ Status remember(const PastResult& past, const std::string& file);
 // Reads a file's results, oldest first; none if it is missing. Other lines are skipped.
 std::vector<PastResult> recall_history(const std::string& file);
 
-// True if the result belongs to the model: both have the same digest or, if one has none, the same path, or the same file name
-// (a served model's without its ending).
+// True if the result belongs to the model: both have the same digest or, if one has none, the same path, or the same
+// file name (a served model's without its ending).
 bool is_of(const PastResult& past, const std::string& model, const std::string& digest);
 
 }  // namespace ridge::app

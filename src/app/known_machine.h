@@ -9,8 +9,8 @@
 
 namespace ridge::app {
 
-// The limits are measured if they are not known, or `fresh`. Before, `can_run` says whether what they are measured for works at all (its error is
-// the result; may be empty), and control.note that it takes a while.
+// The limits are measured if they are not known, or `fresh`. Before, `can_run` says whether what they are measured for
+// works at all (its error is the result; may be empty), and control.note that it takes a while.
 Result<machine::Machine> know_machine(bool fresh, const RunControl& control,
                                       const std::function<Status()>& can_run = {});
 

@@ -1,4 +1,4 @@
-// The requests that `ridge bench URL` sends to a language-model server of OpenAI's API: which model, how long, what words.
+// Requests of `ridge bench URL` to a language-model server of OpenAI's API: model, lengths, words.
 #pragma once
 
 #include <optional>
@@ -49,7 +49,7 @@ struct LlmServer {
 // connect → its models → one short answer, which shows that it takes the request. Errors as of bench_server().
 Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadRequest& request, uint64_t seed);
 
-// The request of a number in one of several loads: no two of all loads begin alike, so that no cache of prefixes answers for the model.
+// The numbered request of one of several loads: no two begin alike, so that no prefix cache answers for the model.
 client::Request llm_request(const LlmServer& server, int64_t load, int64_t number);
 
 // `path`: a folder, its config.json, or a GGUF file. Errors: no such model, or no limits of the device.

@@ -1,5 +1,5 @@
-// A model's cost and the least time that a device needs for it, before anything runs; and the answers to further questions:
-// measured time, load, cost, memory, training. Prints nothing; plan() is the main path.
+// A model's cost and the least time that a device needs for it, before anything runs; and the answers to further
+// questions: measured time, load, cost, memory, training. Prints nothing; plan() is the main path.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct PlanDevice {
   double memory_bytes = 0;                // available to a model; 0: not known
 };
 
-// What a process that ran the model reports, or the limit that stopped it.
+// Report of a process that ran the model, or the limit that stopped it.
 struct MeasuredRun {
   std::optional<predict::EngineReport> report;
   double stopped_at = 0;  // [bytes]; 0: not stopped
@@ -140,10 +140,10 @@ struct BoundModel {
 // Errors are of the request: shapes that the model has not, or dimensions without a size.
 Result<BoundModel> bind(const PlanRequest& request, model::UnboundModel unbound);
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
-// Whether the answer is no: the load cannot be carried, or the memory does not suffice.
+// True if the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);
-// Of a kept document its forecast, curve, estimate and measurement; the answers to further questions are not read back.
+// Reads a kept document's forecast, curve, estimate and measurement; answers to further questions are skipped.
 Result<ModelPlan> plan_of(const Json& document);
 
 // A language model from its dimensions, and the storage of weights and cache if it is a file of weights.

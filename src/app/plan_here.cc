@@ -1,4 +1,4 @@
-// A language model served by `ridge serve` on this machine: predicted from the line of its steps, measured or estimated.
+// A language model served by `ridge serve` here: predicted from the line of its steps, measured or estimated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string why_not_here(const PlanRequest& request, const llm::Model& model) {
   return {};
 }
 
-// With the lengths that the request leaves open.
+// Fills in the lengths that the request leaves open.
 Result<llm::Load> load_here(const PlanRequest& request, const llm::Model& model, int64_t prompt) {
   PlanRequest asked = request;
   ServingRequest& serving = asked.llm.serving;

@@ -33,7 +33,7 @@ Result<LlmSource> source_of(const Result<checkpoint::Config>& config) {
   return source;
 }
 
-// What its metadata says, in the form that its tensors have.
+// Reads its metadata, and takes the form of its tensors.
 Result<LlmSource> source_of_gguf(const std::string& path) {
   RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(path));
   RIDGE_ASSIGN(LlmSource source, source_of(checkpoint::config_from_json(*documents.config, path)));

@@ -1,5 +1,5 @@
-// The steps of `ridge plan MODEL`: the device, the model on it, and the answer to each question. app::plan() calls them in
-// order.
+// The steps of `ridge plan MODEL`: the device, the model on it, and the answer to each question. app::plan() calls them
+// in order.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ struct PlannedModel {
   std::string no_engine_graph = {};                   // reason of the refusal
 };
 
-// The model at another batch: an error where the file fixes the batch or a full shape was given; the second is absent then.
+// The model at another batch; absent where the file or a full shape fixes the batch.
 Result<model::Graph> graph_at(const PlannedModel& model, int64_t batch);
 std::optional<model::Graph> graph_with_rows(const PlannedModel& model, int64_t rows);
 // Fills in `engine` and `engine_graph`, or the reason of a refusal.
@@ -62,8 +62,8 @@ Result<MeasuredRun> measure_run(const PlannedModel& model);
 predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs);
 Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model);
 
-// The time of one run for load and cost, one per batch: given, measured, carried over, or else the bound. Errors: the file is not
-// the output of `ridge bench --json`; the time is not known.
+// The time of one run for load and cost, one per batch: given, measured, carried over, or else the bound. Errors: the
+// file is not the output of `ridge bench --json`; the time is not known.
 Result<std::vector<sizing::Service>> services_of(const ServiceRequest& request, const ModelPlan& plan);
 LoadPlan plan_load(const LoadRequest& request, const ModelPlan& plan, const std::vector<sizing::Service>& services);
 

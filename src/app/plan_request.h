@@ -1,4 +1,5 @@
-// The parsed request of `ridge plan` and `ridge size`: a model, how and on what it would run, and the questions about it.
+// The parsed request of `ridge plan` and `ridge size`: a model, how and on what it would run, and the questions about
+// it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct ServiceRequest {
 // Instances and machines for a load.
 struct LoadRequest {
   sizing::Load goal;
-  std::optional<int> instances_per_machine;  // absent: as many as memory and threads allow
+  std::optional<int> instances_per_machine;  // absent: the number that memory and threads allow
 };
 
 // Replaces published or assumed figures of the cost; [W], shares, [$] as in sizing::EconomicInputs.

@@ -35,7 +35,7 @@ struct PlannedGpu {
   std::vector<std::string> notes;
 };
 
-// k of the library's matrix multiplication that reached this rate: its row ends with "… x 8192" (limits/accelerator/gemm.cc). 0: no such row.
+// k of the library's matrix multiplication at this rate: its row ends with "… x 8192". 0: no such row.
 double depth_of(const limits::accelerator::DeviceMeasurement& measured, Precision precision, double best) {
   for (const limits::accelerator::PeakRow& row : measured.peaks) {
     if (row.precision != precision || row.way != "cuBLASLt" || row.result.best != best) continue;
@@ -185,7 +185,7 @@ std::string launch_text(const llm::Launch& launch, llm::EngineKind engine) {
   return text;
 }
 
-// With a prefill pool a command for each kind of worker, and what joins them.
+// A prefill pool needs a command for each kind of worker, and one that joins them.
 std::string launch_text(const llm::Deployment& d, const llm::Serving& s, const std::string& model,
                         const llm::Load& load) {
   const auto text = [&](llm::Role role) { return launch_text(llm::launch_of(d, s, model, load, role), s.engine); };
@@ -198,7 +198,7 @@ std::string launch_text(const llm::Deployment& d, const llm::Serving& s, const s
          std::string(llm::program_of(s.engine).router);
 }
 
-// What the engine loads: as given, else the folder of config.json.
+// The model that the engine loads: as given, else the folder of config.json.
 std::string model_to_load(const PlanRequest& request) {
   if (!request.llm.serving.model_id.empty()) return request.llm.serving.model_id;
   const std::filesystem::path file = request.model;

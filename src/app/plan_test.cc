@@ -1,4 +1,5 @@
-// Plans of a small model on this machine, with given limits, and on devices of the catalogue. The engine's process is a script.
+// Plans of a small model on this machine, with given limits, and on devices of the catalogue. The engine's process is a
+// script.
 #include "app/plan.h"
 
 #include <filesystem>
@@ -44,8 +45,8 @@ class PlanTest : public TuningTest {
     request_.binding.batch = first;
   }
 
-  // Commands of the engine's process before it reports 100, 200, 300 MB at the start, with the model loaded and after runs.
-  // $to: output path of the optimised graph, if requested; $3: milliseconds of runs.
+  // Commands of the engine's process before it reports 100, 200, 300 MB at the start, with the model loaded and after
+  // runs. $to: output path of the optimised graph, if requested; $3: milliseconds of runs.
   void answer(const std::string& commands) {
     const std::string script =
         "#!/bin/sh\nto=$(printf '%s' \"$2\" | sed 's/.*\"optimised_model\":\"\\([^\"]*\\)\".*/\\1/')\n" + commands +

@@ -1,5 +1,5 @@
-// `ridge power sweep` without options and text: opens a device and a workload, holds the device while the limits are swept, and
-// restores it. Prints nothing.
+// `ridge power sweep` without options and text: opens a device and a workload, holds the device while the limits are
+// swept, and restores it. Prints nothing.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,14 @@ struct PowerSweepResult {
   Status restored;
 };
 
-// Starts a guard process first, so call it while there is one thread. `begin` is called when everything is ready; its value lives as long
-// as the sweep. Errors: as of power::sweep(); what is asked for is nothing or several things (kInvalid), or cannot be opened.
-// `clock` is everything's, so that of the RunControl does not matter.
+// Starts a guard process first, so call it while there is one thread. `begin` is called when everything is ready; its
+// value lives as long as the sweep. Errors: as of power::sweep(); what is asked for is nothing or several things
+// (kInvalid), or cannot be opened. `clock` is everything's, so that of the RunControl does not matter.
 Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin,
                                      Clock& clock = system_clock());
 
-// Ready to run on the device that `power_control` limits. `interrupted` is polled while a command runs, and ends it; so does an
-// hour. `clock` must outlive the workload.
+// Ready to run on the device that `power_control` limits. `interrupted` is polled while a command runs, and ends it; so
+// does an hour. `clock` must outlive the workload.
 Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& power_control,
                                       const std::function<bool()>& interrupted, Clock& clock);
 

@@ -38,8 +38,8 @@ constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when there 
 constexpr std::chrono::milliseconds kSignalWait{20};
 constexpr std::chrono::seconds kReloadPeriod{1};  // between looks at the files of TLS and keys
 
-// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models. Of HTTP two at least, as one may be
-// running a model; gRPC's workers send its answers.
+// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models. Of HTTP two at
+// least, as one may be running a model; gRPC's workers send its answers.
 constexpr int kLeastHttpThreads = 2, kLeastGrpcThreads = 1;
 int io_threads(int requested, int least, const ServeRequest& request) {
   return requested > 0 ? requested : std::clamp(request.server.cores / 4, least, 8);
@@ -107,7 +107,7 @@ Status check_files(const std::vector<std::string>& repositories) {
   return {};
 }
 
-// Options that curl needs for this server besides the URL. A key stays a shell variable, so that the log does not show it.
+// Options that curl needs besides the URL. A key stays a shell variable, so that the log does not show it.
 std::string client_options(const ServeRequest& request, const std::string& listens_on) {
   std::string options;
   if (front::is_unix_address(listens_on))

@@ -1,7 +1,7 @@
 // The life of `ridge serve`: opens the ports, loads the repository, serves until a signal, and drains.
 //
-// An engine cannot be interrupted while it opens a model, and not always while it runs one. So loading and shutting down have
-// their own threads, while the caller's reads the clock and waits for a second signal. Prints nothing but the log.
+// An engine cannot be interrupted while it opens a model, and not always while it runs one. So loading and shutting
+// down have own threads, while the caller's reads the clock and waits for a second signal. Prints nothing but the log.
 #pragma once
 
 #include <atomic>
@@ -64,8 +64,8 @@ struct ServeRequest {
   std::string port_file;                            // receives the ports as JSON; empty: none
 };
 
-// Where none is requested: 5 s at SIGTERM, with which services are stopped, if other machines reach a port, so that a load balancer may be
-// in front; else none, for people at terminals and servers that only this machine reaches.
+// Where none is requested: 5 s at SIGTERM, with which services are stopped, if other machines reach a port, so that a
+// load balancer may be in front; else none, for people at terminals and servers that only this machine reaches.
 std::chrono::milliseconds drain_time(const ServeRequest& request, int signal);
 
 struct ServeControl {
@@ -83,8 +83,8 @@ enum class ServeEnd {
   kSignalled,   // a second signal
 };
 
-// run() once, from the constructing thread. After the last three outcomes threads still run, and the destructor waits for them:
-// to end at once, exit the process without it.
+// run() once, from the constructing thread. After the last three outcomes threads still run, and the destructor waits
+// for them: to end at once, exit the process without it.
 class ServeRun {
  public:
   // Answers from now on, but is not ready. Errors: options, an unreadable repository, a port in use.

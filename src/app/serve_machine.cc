@@ -25,7 +25,7 @@ uint64_t free_memory(std::optional<int64_t> limit) {
   return std::min(free, static_cast<uint64_t>(left));
 }
 
-// The limits that `ridge tune` has written beside a model on a machine like this one: a container starts without a cache.
+// Limits that `ridge tune` wrote beside a model on a machine like this one: a container starts without a cache.
 bool recall_from(const std::vector<std::string>& repositories, machine::Machine& machine) {
   for (const std::string& repository : repositories) {
     std::error_code error;

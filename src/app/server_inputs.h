@@ -29,8 +29,8 @@ struct ServerInputs {
   std::vector<std::string> notes;
 };
 
-// `graph`, the model's, tells how large ids may be; null: they are 0 and 1. Errors are of the request: shapes that the model has not, open
-// dimensions without a value, files that do not fit.
+// `graph`, the model's, tells how large ids may be; null: they are 0 and 1. Errors are of the request: shapes that the
+// model has not, open dimensions without a value, files that do not fit.
 Result<ServerInputs> server_inputs(const client::ServedModel& model, const InputRequest& request,
                                    const model::Graph* graph);
 

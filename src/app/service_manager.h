@@ -1,6 +1,6 @@
-// ServiceManager: what systemd passes to a service and hears from it: sockets that it has opened (sd_listen_fds(3)) and the service's
-// state (sd_notify(3)). Both are documented protocols over the environment and one datagram socket, so no library of systemd is needed.
-// notify() is thread-safe.
+// ServiceManager: what systemd passes to a service and hears from it: sockets that it has opened (sd_listen_fds(3)) and
+// the service's state (sd_notify(3)). Both are documented protocols over the environment and one datagram socket, so no
+// library of systemd is needed. notify() is thread-safe.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ class ServiceManager {
  public:
   // Takes the variables out of this process's environment: they are not for children. Call it before threads start.
   static Result<std::shared_ptr<ServiceManager>> of_this_process();
-  // `first`: the number of the first descriptor that is passed. kInvalid: a socket whose FileDescriptorName= is none of http, grpc and
-  // metrics, or that is not the only one of its name.
+  // `first`: the number of the first descriptor that is passed. kInvalid: a socket whose FileDescriptorName= is none of
+  // http, grpc and metrics, or that is not the only one of its name.
   static Result<std::shared_ptr<ServiceManager>> of(const ServiceEnvironment& environment, int pid, int first);
 
   // The socket of that name; null: none was passed, or it was taken before.

@@ -56,8 +56,8 @@ Result<tune::share::Proof> prove_load(const TuneModel& model, const tune::share:
   return tune::share::prove({&model.benchmark->model(), 1}, {&own, 1}, {candidate}, how, model.benchmark->clock());
 }
 
-// The winner of a search: a candidate that loses accuracy when rows are batched is withdrawn, and the next one confirmed.
-// So is one that does not carry the goal's load; the first is run at it in any case, the others as far as there is time.
+// The winner of a search: a candidate that loses accuracy when rows are batched is withdrawn, and the next one
+// confirmed. So is one that does not carry the goal's load; the first is always run at it, the others if there is time.
 Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Exploration& explored,
                                         const tune::TuneOptions& how, std::optional<tune::share::AtLoad>& at_load) {
   const tune::share::CoLocatedModel own{model.request.name, model.request.goal.limits(), {}, {}};

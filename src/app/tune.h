@@ -1,5 +1,5 @@
-// Finds the fastest way to run a model on this machine and writes a repository ready to serve. Prints nothing; tune() is the
-// main path, step by step as docs/architecture.md has it under "Life of a plan".
+// Finds the fastest way to run a model on this machine and writes a repository ready to serve. Prints nothing; tune()
+// is the main path, step by step as docs/architecture.md has it under "Life of a plan".
 #pragma once
 
 #include <cstdint>

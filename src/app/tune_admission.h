@@ -38,9 +38,9 @@ struct AdmissionSubject {
 Result<std::optional<precision::Samples>> read_samples(const TuneRequest& request, const engine::Signature& signature,
                                                        const plan::Plan& plan, const model::Graph& graph);
 
-// Everything that may enter the search; the first is the baseline. Files of other precisions are stored beside the tuning
-// store. What an interruption or the end of its time leaves out is rejected with that reason. Errors: wrong names, unreadable
-// samples, an FP32 model that fails on them.
+// Everything that may enter the search; the first is the baseline. Files of other precisions are stored beside the
+// tuning store. What an interruption or the end of its time leaves out is rejected with that reason. Errors: wrong
+// names, unreadable samples, an FP32 model that fails on them.
 Result<tune::VariantSelection> admit(AdmissionSubject subject, const RunControl& control);
 
 }  // namespace ridge::app

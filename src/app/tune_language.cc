@@ -408,7 +408,8 @@ Result<MeasuredCandidate> LanguageTuner::measured_of(const ArmRecord& record, co
   return m;
 }
 
-// The best of the search and the defaults again, longer. What is not better with confidence leaves the defaults, where these are accepted.
+// The best of the search and the defaults again, longer. What is not better with confidence leaves the defaults, where
+// these are accepted.
 Status LanguageTuner::confirm() {
   const MeasuredCandidate* best = tune::language::best_of(tuning_.candidates);
   tuning_.best = best == nullptr ? tuning_.baseline : *best;

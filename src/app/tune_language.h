@@ -1,5 +1,5 @@
-// `ridge tune FOLDER` without options and text: finds the way of serving a language model that gives most under a load, and writes a repository with it.
-// Prints nothing; tune_language() is the main path.
+// `ridge tune FOLDER` without options and text: finds the way of serving a language model that gives most under a load,
+// and writes a repository with it. Prints nothing; tune_language() is the main path.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct LanguageTuneResult {
   Status saved = {};  // error: the repository was not written
 };
 
-// read → judge the forms → predict and select → measure beside the defaults → confirm → write. kInvalid: wrong in itself. Interrupted: what was measured;
-// kCancelled before anything was.
+// read → judge the forms → predict and select → measure beside the defaults → confirm → write. kInvalid: wrong in
+// itself. Interrupted: what was measured; kCancelled before anything was.
 Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& request, const RunControl& control);
 
 }  // namespace ridge::app

@@ -53,8 +53,8 @@ tune::Target target_of(const TuneRequest& request) {
   return target;
 }
 
-// Returns the untuned model's answer if engine and precision are its own. Sessions of co-located models are closed in the end; then
-// serve checks the rows of the others.
+// Returns the untuned model's answer if engine and precision are its own. Sessions of co-located models are closed in
+// the end; then serve checks the rows of the others.
 bool may_batch(const TuneModel& model, const tune::Candidate& candidate) {
   const tune::Candidate untuned = tune::baseline_candidate();
   const bool known = candidate.engine == untuned.engine && candidate.variant == untuned.variant;

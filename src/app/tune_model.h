@@ -1,5 +1,5 @@
-// The steps of tuning one model: read, planned, opened, measured untuned, and all variants judged. It is then searched alone
-// (tune.h), or with co-located models (tune_share.h).
+// The steps of tuning one model: read, planned, opened, measured untuned, and all variants judged. It is then searched
+// alone (tune.h), or with co-located models (tune_share.h).
 #pragma once
 
 #include <functional>
@@ -59,8 +59,8 @@ struct TuneModel {
   mutable std::optional<std::pair<tune::Candidate, precision::Deviation>> last_deviation = {};
 };
 
-// The machine with its limits, measured if there are none or fresh ones are requested. Without them where the device is another.
-// `can_run` as of know_machine.
+// The machine with its limits, measured if there are none or fresh ones are requested. Without them where the device is
+// another. `can_run` as of know_machine.
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control,
                                const std::function<Status()>& can_run);
 // Checks that the engine opens the model, untuned, at batch 1.

@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kLeastSearchShare = 0.25;  // of a model's part
 
-// When each part of the whole time ends: every model alone, then all together, where the confirmation and the proof have about as
-// much as the search. A part that runs over takes from the later ones.
+// When each part of the whole time ends: every model alone, then all together, where the confirmation and the proof
+// have about as much as the search. A part that runs over takes from the later ones.
 class Timetable {
  public:
   // Begins now. `clock` outlives it.
@@ -191,8 +191,8 @@ Result<std::string> lost_accuracy(const std::vector<SoloModel>& all, const tune:
   return std::string();
 }
 
-// Says why the partition may not be the answer; empty if nothing spoke against it in the time there was. Free memory at the moment
-// is not a goal that the defaults could miss; a given budget is. Closes the models.
+// Says why the partition may not be the answer; empty if nothing spoke against it in the time there was. Free memory at
+// the moment is not a goal that the defaults could miss; a given budget is. Closes the models.
 Result<std::string> objection(CoLocatedSearch& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
   together.proof.reset();

@@ -1,5 +1,5 @@
-// Runs a library call that may never return, or a loop of such calls, in its own thread, so that the caller never blocks. If
-// the work can run in another process, use base/child_process.h: a child can be killed, a thread only abandoned.
+// Runs a library call that may never return, or a loop of them, in its own thread, so that the caller never blocks. If
+// work can run in another process, use base/child_process.h: a child can be killed, a thread only abandoned.
 //
 // One thread owns it; the work runs in another.
 #pragma once

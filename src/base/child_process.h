@@ -1,9 +1,9 @@
-// Runs work that may hang, crash or take too much memory in a child process: a program in PATH, or a function of this one.
-// At a limit the child and everything it started are killed, and the call always returns, even if the kernel cannot
-// release the child.
+// Runs work that may hang, crash or take too much memory in a child process: a program in PATH, or a function of this
+// one. At a limit the child and everything it started are killed, and the call always returns, even if the kernel
+// cannot release the child.
 // For a call that must stay in this process see base/bounded_thread.h.
 //
-// Thread-safe, with one exception: a function runs in a copy of this process, so call run_function() while there is one thread.
+// Thread-safe, but run_function() copies this process, so call it while there is one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +32,7 @@ struct ChildRun {
   ChildEnd end = ChildEnd::kExited;
   int exit_status = 0;  // with kExited
   int signal = 0;       // with kSignal, e.g. 11: it crashed
-  // Highest resident memory of the child itself. Exact when it is above this process's own peak; else the highest value seen at
+  // Highest resident memory of the child itself. Exact above this process's own peak; else the highest value seen at
   // the checks, which may miss the last 20 ms. A function's memory includes the pages that it shares with this process.
   uint64_t peak_memory_bytes = 0;
 };
@@ -44,8 +44,8 @@ struct ChildProgram {
   bool output_to_errors = false;  // standard output goes to this process's standard error; `output` stays empty
 };
 
-// Standard input is empty; standard output is taken. Errors: kNotFound, or the system call that failed. A program that ran is
-// a value, however it ended.
+// Standard input is empty; standard output is taken. Errors: kNotFound, or the system call that failed. A program that
+// ran is a value, however it ended.
 Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& limits);
 
 // `body` writes to the given descriptor and returns the exit status. Its standard output is dropped.
@@ -65,8 +65,8 @@ bool write_all(int descriptor, std::string_view text);
 // Starts a program in the foreground, without limits; the caller waits for it.
 Result<pid_t> start_program(const std::vector<std::string>& arguments);
 
-// The basis of run_function(), for an unbounded child: a copy of this process in a session of its own, with standard input
-// and output at /dev/null, that exits with the value `body` returns.
+// The basis of run_function(), for an unbounded child: a copy of this process in a session of its own, with standard
+// input and output at /dev/null, that exits with the value `body` returns.
 struct ForkOptions {
   bool in_foreground = false;    // instead: keeps this process's session, input, output and ignored signals
   bool ends_with_parent = true;  // killed when the thread that called fork_child() ends

@@ -1,4 +1,5 @@
-// ChunkReader: the bytes of a chunked HTTP body (RFC 9112, 7.1) → its content. Extensions and trailers are checked and dropped.
+// ChunkReader: bytes of a chunked HTTP body (RFC 9112, 7.1) → its content. Extensions and trailers are checked,
+// dropped.
 //
 // Sans I/O; takes its input in any pieces and leaves none of it behind. One thread.
 #pragma once
@@ -19,8 +20,8 @@ class ChunkReader {
   // A chunk's size line, and all trailers together, have at most `line_limit` bytes.
   explicit ChunkReader(size_t line_limit) : line_limit_(line_limit) {}
 
-  // Takes the input up to the end of the next piece of content; all of it, unless there is such a piece, the body is done or
-  // has a problem.
+  // Takes the input up to the end of the next piece of content; all of it, unless there is such a piece, the body is
+  // done or has a problem.
   Piece feed(std::string_view input);
 
   bool done() const { return state_ == State::kDone; }

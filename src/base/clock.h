@@ -1,4 +1,4 @@
-// Time as the product sees it: monotonic, in nanoseconds. Code that decides by time, or waits, takes a Clock as an argument and is
+// Time as the product sees it: monotonic, in nanoseconds. Code that decides by time, or waits, takes a Clock and is
 // tested with a FakeClock (base/fake_clock.h). Code that only takes timestamps on a hot path reads SteadyClock itself.
 #pragma once
 
@@ -32,8 +32,8 @@ class Clock {
   bool sleep_until(TimePoint due, const std::function<bool()>& pointless);
   // Sleeps until `due`; false, and at once, if a stop is requested.
   bool sleep_until(TimePoint due, const std::stop_token& stop);
-  // Waits until `changed` is notified, or `due` has come; TimePoint::max(): however long it takes. Now and then it returns for
-  // no reason, as every wait does.
+  // Waits until `changed` is notified, or `due` has come; TimePoint::max(): however long it takes. Now and then it
+  // returns for no reason, as every wait does.
   virtual void wait_until(ConditionVariable& changed, MutexLock& held, TimePoint due) = 0;
 
   // Starts a thread that sleeps on this clock, and joins one. A fake clock moves on when all such threads sleep.

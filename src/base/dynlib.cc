@@ -9,8 +9,8 @@
 namespace ridge {
 namespace {
 
-// A thread that opens a library second relies on the constructors run by the first. The loader ensures that, with a lock
-// unknown to the thread sanitizer.
+// A thread that opens a library second relies on the constructors run by the first. The loader ensures that, with a
+// lock unknown to the thread sanitizer.
 Mutex& opening() {
   static auto& mutex = *new Mutex;
   return mutex;

@@ -23,8 +23,8 @@ std::vector<double> elements(const TensorView& tensor);
 
 Tensor copy_of(const TensorView& tensor);
 
-// The same values in another type: between floating-point types (rounded to nearest, overflow becomes infinite) or between
-// integer types. Errors: any other pair of types; an integer out of the type's range. `what` names the tensor.
+// The same values in another type: between floating-point types (rounded to nearest, overflow becomes infinite) or
+// between integer types. Errors: any other pair of types; an integer out of the type's range. `what` names the tensor.
 Result<Tensor> converted(const TensorView& tensor, DataType type, const std::string& what);
 
 }  // namespace ridge

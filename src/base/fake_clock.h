@@ -1,15 +1,15 @@
-// A clock for tests: time advances only when every thread on it sleeps, and then jumps to the earliest wake-up time. So a test
-// takes no time, and its measurements are exact.
+// A clock for tests: time advances only when every thread on it sleeps, and then jumps to the earliest wake-up time. So
+// a test takes no time, and its measurements are exact.
 //
-// The clock's threads run one at a time: its creator, and those started with start(). One runs until it sleeps, joins or ends;
-// then the one with the earliest wake-up time runs, of several the one that began to wait first. So the same program always
-// runs in the same order. They must wait for each other by the clock alone: a thread that holds a mutex while it sleeps, or
-// waits on a condition variable, stops the clock for good.
+// The clock's threads run one at a time: its creator, and those started with start(). One runs until it sleeps, joins
+// or ends; then the one with the earliest wake-up time runs, of several the one that began to wait first. So the same
+// program always runs in the same order. They must wait for each other by the clock alone: a thread that holds a mutex
+// while it sleeps, or waits on a condition variable, stops the clock for good.
 //
 // Code that only looks at the time goes on, too, if every look takes some.
 //
-// Any other thread takes no turn. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes when the
-// time has come: a test awaits that it waits, and moves the time on with advance().
+// Any other thread takes no turn. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes
+// when the time has come: a test awaits that it waits, and moves the time on with advance().
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class FakeClock final : public Clock {
   void wait_until(ConditionVariable& changed, MutexLock& held, TimePoint due) override;
   // For a thread that has the turn: moves the time on, and wakes those that wait for a moment up to then.
   void advance(Nanoseconds duration) { sleep_for(duration); }
-  // Returns when this many threads without a turn wait for exactly that moment (TimePoint::max(): on condition variables, for
-  // no moment). Nothing must have notified them since.
+  // Returns when this many threads without a turn wait for exactly that moment (TimePoint::max(): on condition
+  // variables, for no moment). Nothing must have notified them since.
   void await(TimePoint due, int threads = 1);
   std::jthread start(std::function<void()> body) override;
   void join(std::jthread& thread) override;

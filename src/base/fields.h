@@ -7,11 +7,11 @@
 //     visit.optional("p50", latency.p50);
 //   }
 //
-// A member is a boolean, a number, a string, an enumeration with names (base/name_table.h), std::optional (null or absent), a
-// value with fields, and vectors and maps by name of these. Another type has `Json to_json(const T&)` and, if it is read back,
-// `Status read_json(const Json&, T&)`. Members are written in the order of the list; those that the list does not have are passed
-// over when reading. Errors name the member's path: "member 'layers[3].ms' should be a number, found "x"".
-// Request bodies are read by simdjson in front/.
+// A member is a boolean, a number, a string, an enumeration with names (base/name_table.h), std::optional (null or
+// absent), a value with fields, and vectors and maps by name of these. Another type has `Json to_json(const T&)` and,
+// if it is read back, `Status read_json(const Json&, T&)`. Members are written in the order of the list; those that the
+// list does not have are passed over when reading. Errors name the member's path: "member 'layers[3].ms' should be a
+// number, found "x"". Request bodies are read by simdjson in front/.
 #pragma once
 
 #include <cmath>
@@ -41,8 +41,8 @@ struct Range {
 constexpr Range at_least(double least) { return {least, false}; }
 constexpr Range above(double bound) { return {bound, true}; }
 
-// A position in a document being read: remembers its path for errors. The first error stays in the status; nothing is read
-// after it.
+// A position in a document being read: remembers its path for errors. The first error stays in the status; nothing is
+// read after it.
 class JsonCursor {
  public:
   JsonCursor(const Json& json, Status& status) : json_(&json), status_(&status) {}

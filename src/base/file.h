@@ -26,8 +26,8 @@ Status check_writable_folder(const std::string& folder);
 Status check_writable_file(const std::string& path);
 // The file that a new one at `path` would replace: links are followed. kInvalid: a device, a pipe or a folder.
 Result<std::string> replaced_file(const std::string& path);
-// Writes beside replaced_file(), syncs and renames: readers see the old or the new content, never a part. Creates missing
-// parent folders.
+// Writes beside replaced_file(), syncs and renames: readers see the old or the new content, never a part. Creates
+// missing parent folders.
 Status write_file_atomically(const std::string& path, std::string_view content);
 
 }  // namespace ridge

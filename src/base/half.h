@@ -1,6 +1,7 @@
 // Values as 16-bit floating point.
-// Sources: IEEE 754-2008, 3.4 and table 3.5 (binary16: 1 sign, 5 exponent and 10 fraction bits, largest 65504, least subnormal
-// 2⁻²⁴) and 4.3.1 (round to nearest, ties to even); BF16 is the upper half of binary32: 8 exponent and 7 fraction bits.
+// Sources: IEEE 754-2008, 3.4 and table 3.5 (binary16: 1 sign, 5 exponent and 10 fraction bits, largest 65504, least
+// subnormal 2⁻²⁴) and 4.3.1 (round to nearest, ties to even); BF16 is the upper half of binary32: 8 exponent and 7
+// fraction bits.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// JSON for the values passed between stages, for reports and for everything that is not a request body (simdjson reads those in
-// front/). Objects keep the order in which their members were added.
+// JSON for the values passed between stages, for reports and for everything that is not a request body (simdjson reads
+// those in front/). Objects keep the order in which their members were added.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// LineOutput: lines for a reader that may have stopped, as that of a pipe. No caller waits for it: lines that it does not take, or that
-// cannot be written, are dropped, and counted in a line when it takes lines again. One thread at a time.
+// LineOutput: lines for a reader that may have stopped, as a pipe's. No caller waits for it: lines that it does not
+// take, or that cannot be written, are dropped, and counted in a line when it takes lines again. One thread at a time.
 #pragma once
 
 #include <cstdint>

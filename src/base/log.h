@@ -1,5 +1,5 @@
-// The process's log: one sink, standard error, shared by ridge and by the engines it loads. Results never go here. No caller waits for
-// what reads it: lines that it does not take are dropped, and counted in a line when it reads again.
+// The process's log: one sink, standard error, shared by ridge and by the engines it loads. Results never go here. No
+// caller waits for what reads it: lines that it does not take are dropped, and counted in a line when it reads again.
 // Thread-safe. Format strings are fmt's, checked at compile time.
 #pragma once
 

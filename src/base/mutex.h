@@ -1,6 +1,6 @@
 // std's mutexes with the attributes of clang's ThreadSafetyAnalysis, so that clang checks their use
-// (clang.llvm.org/docs/ThreadSafetyAnalysis.html). A member says which mutex guards it, a private function which one its caller
-// holds; `./dev check` refuses an access without it. Other compilers see plain std types.
+// (clang.llvm.org/docs/ThreadSafetyAnalysis.html). A member says which mutex guards it, a private function which one
+// its caller holds; `./dev check` refuses an access without it. Other compilers see plain std types.
 //
 // The analysis does not look into lambdas, so a wait takes no predicate: it stands in a loop that tests the condition.
 #pragma once

@@ -1,5 +1,5 @@
-// Enumerations that have names at the command line and in JSON: tables of pairs {key, name}, read in both directions. An enumeration
-// with a function names_of(Key) can be a field (base/fields.h).
+// Enumerations that have names at the command line and in JSON: tables of pairs {key, name}, read in both directions.
+// An enumeration with a function names_of(Key) can be a field (base/fields.h).
 #pragma once
 
 #include <cassert>

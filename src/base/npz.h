@@ -1,7 +1,7 @@
 // NumPy's .npz file: named arrays (base/npy.h) in a zip archive.
 //
-// Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification" 6.3.10, sections 4.3 and 4.4. Read: what numpy.savez and
-// numpy.savez_compressed write (members stored or deflated), up to 4 GiB; not encrypted or split archives. Written:
+// Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification" 6.3.10, sections 4.3 and 4.4. Read: what numpy.savez
+// and numpy.savez_compressed write (members stored or deflated), up to 4 GiB; not encrypted or split archives. Written:
 // members stored, readable by numpy.load.
 #pragma once
 

@@ -1,5 +1,6 @@
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): number n of the sequence of `seed`,
-// n = 1, 2, …, is split_mix(seed + n · kGoldenGamma), the same everywhere (distributions of the standard library are not).
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): number n of the
+// sequence of `seed`, n = 1, 2, …, is split_mix(seed + n · kGoldenGamma), the same everywhere (distributions of the
+// standard library are not).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A file written in pieces that replaces its target only when complete: until then it has no name, where the file system can do that, so
-// that a killed process leaves nothing.
+// A file written in pieces that replaces its target only when complete: until then it has no name, where the file
+// system can do that, so that a killed process leaves nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace ridge {
 
-// PREFIX, this process's number and another one: a name for what is unfinished. Removes what begins so and belongs to a process that has
-// ended, which was killed.
+// PREFIX, this process's number and another one: a name for what is unfinished. Removes what begins so and belongs to a
+// process that has ended, which was killed.
 std::string temporary_name(const std::string& prefix);
 
 // Owns the unfinished file and removes it unless it was committed. One thread.

@@ -1,7 +1,7 @@
 // Numbers as people read them, and where they come from.
 //
-// Everything inside ridge is in base units (bytes, seconds or nanoseconds, FLOP, FLOP/s); these functions turn them into
-// text with a unit at the edge. Decimal prefixes for rates and FLOPs, binary ones (KiB, MiB) for memory sizes.
+// Everything inside ridge is in base units (bytes, seconds or nanoseconds, FLOP, FLOP/s); these functions turn them
+// into text with a unit at the edge. Decimal prefixes for rates and FLOPs, binary ones (KiB, MiB) for memory sizes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// CUDA compute capabilities: the resources per multiprocessor of each generation of NVIDIA chips, and the CUDA toolkits that
-// compile for it. Table data/compute_capability.csv; the limits are those of the CUDA programming guide. A blank is not sourced.
-// Immutable once read.
+// CUDA compute capabilities: the resources per multiprocessor of each generation of NVIDIA chips, and the CUDA toolkits
+// that compile for it. Table data/compute_capability.csv; the limits are those of the CUDA programming guide. A blank
+// is not sourced. Immutable once read.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,8 @@ TEST(Capabilities, ReadEveryRowWithASource) {
   for (const Capability& row : rows) EXPECT_FALSE(row.source.empty()) << row.version;
 }
 
-// Guides give upper bounds that are too low (handbook, section 4): Maxwell to Volta compile up to 12.9, Turing still does.
+// Guides give upper bounds that are too low (handbook, section 4): Maxwell to Volta compile up to 12.9, Turing still
+// does.
 TEST(Capabilities, KnowTheFirstAndTheLastToolkit) {
   std::vector<Capability> rows = all_capabilities();
   for (auto [version, first, last] : {std::tuple("3.5", "5.0", "11.8"),

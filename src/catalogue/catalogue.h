@@ -16,9 +16,9 @@
 
 namespace ridge::catalogue {
 
-// The number format of a peak: of its products and of its accumulators. FP16 and FP8 tensor cores of GeForce RTX 20 to 50 multiply twice as fast
-// when they also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are the rates with any accumulator,
-// kFp16Fp32 the one with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch.
+// The number format of a peak: of its products and of its accumulators. FP16 and FP8 tensor cores of GeForce RTX 20 to
+// 50 multiply twice as fast when they also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are rates
+// with any accumulator, kFp16Fp32 that with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch.
 enum class Arithmetic { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
 NameTable<Arithmetic> names_of(Arithmetic);
 std::string_view arithmetic_name(Arithmetic arithmetic);  // "fp64", …, "fp16_fp32acc"
@@ -105,13 +105,13 @@ std::optional<double> ridge_point(const CatalogueDevice& device, Arithmetic arit
 // Power [W] of one GPU: the board's, shared among the GPUs on it.
 std::optional<double> power_per_gpu_w(const CatalogueDevice& device);
 
-// The devices that `name` can mean, by the first of these rules with a match: the whole name; the name without a part in
-// parentheses; without brands ("4090", "RTX 4070", "T4"); every word of `name` occurs ("A100 80GB"); it is a part of the
-// name. Case, blanks and punctuation do not count.
+// The devices that `name` can mean, by the first of these rules with a match: the whole name; the name without a part
+// in parentheses; without brands ("4090", "RTX 4070", "T4"); every word of `name` occurs ("A100 80GB"); it is a part of
+// the name. Case, blanks and punctuation do not count.
 std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevice> devices, std::string_view name);
 
-// Reads "NVIDIA H100 80GB HBM3 MIG 1g.10gb", as drivers name a slice: the GPU with the slice's share of its rates and memory, derived;
-// other figures are absent. Empty: not such a name, or not one GPU that can be divided.
+// Reads "NVIDIA H100 80GB HBM3 MIG 1g.10gb", as drivers name a slice: the GPU with the slice's share of its rates and
+// memory, derived; other figures are absent. Empty: not such a name, or not one GPU that can be divided.
 std::optional<CatalogueDevice> mig_slice(std::span<const CatalogueDevice> devices, std::string_view name);
 
 // The single match, or a slice of it. Errors: several match (the message names them); none does (the nearest names).

@@ -1,6 +1,6 @@
-// The version matrix: what NVIDIA's driver, CUDA, cuDNN, TensorRT, NCCL and ONNX Runtime require of each other. Pure queries
-// of the tables in data/ (cuda_compat, cudnn_compat, tensorrt_compat, nccl_compat, onnxruntime_compat), each answer with its
-// row.
+// The version matrix: what NVIDIA's driver, CUDA, cuDNN, TensorRT, NCCL and ONNX Runtime require of each other. Pure
+// queries of the tables in data/ (cuda_compat, cudnn_compat, tensorrt_compat, nccl_compat, onnxruntime_compat), each
+// answer with its row.
 #pragma once
 
 #include <optional>
@@ -41,8 +41,8 @@ struct LibraryRow {
 std::optional<LibraryRow> cudnn_row(const Version& version, const std::optional<Version>& cuda);
 std::optional<LibraryRow> tensorrt_row(const Version& version, const std::optional<Version>& cuda);
 
-// The newest row of NCCL not newer than `version`, as built for that CUDA (major version): the lowest compute capability it has
-// code for, if known, and the driver that this CUDA needs.
+// The newest row of NCCL not newer than `version`, as built for that CUDA (major version): the lowest compute
+// capability it has code for, if known, and the driver that this CUDA needs.
 std::optional<LibraryRow> nccl_row(const Version& version, int cuda_major);
 
 // The build of an onnxruntime-gpu release.

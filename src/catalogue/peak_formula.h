@@ -1,8 +1,8 @@
-// The derivation of peaks: units × operations per unit and clock × clock, beside published figures and the difference between
-// them.
+// The derivation of peaks: units × operations per unit and clock × clock, beside published figures and the difference
+// between them.
 //
-// FP32: cores × 2 × boost clock (RTX 4090: 16384 × 2 × 2.52 GHz = 82.6 TFLOP/s; handbook, section 2). Tensor cores: SMs ×
-// multiply-adds per SM and clock × 2 × boost clock, the second from data/tensor_rates.csv, where every row names its
+// FP32: cores × 2 × boost clock (RTX 4090: 16384 × 2 × 2.52 GHz = 82.6 TFLOP/s; handbook, section 2). Tensor cores: SMs
+// × multiply-adds per SM and clock × 2 × boost clock, the second from data/tensor_rates.csv, where every row names its
 // reference (RTX 4090, FP16: 128 × 512 × 2 × 2.52 GHz = 330.3 TFLOP/s). Values; immutable once read.
 #pragma once
 
@@ -76,8 +76,8 @@ void visit_fields(auto& visit, Is<PeakFormula> auto& formula) {
   visit("source", formula.source);
 }
 
-// Absent if a factor has no source or the device has no such units. FP64: of tensor cores, of which the catalogue has no figure; it lists
-// that of the plain lanes.
+// Absent if a factor has no source or the device has no such units. FP64: of tensor cores, of which the catalogue has
+// no figure; it lists that of the plain lanes.
 std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
                                    std::span<const TensorRate> rates);
 

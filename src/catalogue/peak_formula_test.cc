@@ -69,9 +69,9 @@ TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
   EXPECT_EQ(checked, 228);
 }
 
-// Published tensor rates that the boost clock does not reproduce, each for a reason in its row's notes: another clock for
-// tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20),
-// or a published rate of the FP4 units alone (RTX PRO 5000).
+// Published tensor rates that the boost clock does not reproduce, each for a reason in its row's notes: another clock
+// for tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20), or a published rate of the FP4 units
+// alone (RTX PRO 5000).
 TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
   CatalogueTables known;
   const std::set<std::string> kExplained = {"Tesla V100 SXM3 32GB",
@@ -96,8 +96,9 @@ TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
   EXPECT_EQ(seen, kExplained);
 }
 
-// The nine independent figures that differ by more than 3 %, and why: Founders Edition clocks (2080, 2080 Ti), rounded or
-// conflicting vendor figures (B200, B300; B300's bf16 was exceeded by a measured kernel), and tables that copied the A10 (A10G).
+// The nine independent figures that differ by more than 3 %, and why: Founders Edition clocks (2080, 2080 Ti), rounded
+// or conflicting vendor figures (B200, B300; B300's bf16 was exceeded by a measured kernel), and tables that copied the
+// A10 (A10G).
 TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheNineExplainedOnes) {
   CatalogueTables known;
   std::multiset<std::string> differ;

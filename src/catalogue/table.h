@@ -1,6 +1,7 @@
 // Rows of a table of data/ with units: text, whole numbers and scaled numbers by column name, blank = absent.
 //
-// For the readers of catalogue/ (catalogue, capabilities, prices). Immutable except for a row's remembered error; one thread.
+// For the readers of catalogue/ (catalogue, capabilities, prices). Immutable but for a row's remembered error; one
+// thread.
 #pragma once
 
 #include <optional>

@@ -45,7 +45,7 @@ constexpr Trait operator|(Trait a, Trait b) {
 struct Architecture {
   std::string_view type;  // model_type
   Trait traits = {};
-  int64_t window_pattern = 0;  // one of so many layers has no sliding window; 0: as the config says
+  int64_t window_pattern = 0;  // one of this many layers has no sliding window; 0: as the config says
   std::string_view gguf = {};  // general.architecture; empty: GGUF files of it are not read
   bool has(Trait trait) const { return (static_cast<unsigned>(traits) & static_cast<unsigned>(trait)) != 0; }
 };

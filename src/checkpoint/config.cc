@@ -85,7 +85,7 @@ std::vector<std::string> architectures_of(const Json& json) {
   return names;
 }
 
-// The architectures of the whole config decide, or else the kind of its text part. A known decoder's body alone is sized too.
+// The config's architectures decide, else the kind of its text part. A decoder's body alone is sized too.
 Status refuse_encoder(const Json& json, const Json& text) {
   RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(text, "model_type", ""));
   const std::vector<std::string> architectures = architectures_of(json);
@@ -113,8 +113,8 @@ Status read_dtype(const Json& json, Config& config) {
   return ok_status();
 }
 
-// Of a kind that is not known: the transformers library's dense models with SiLU and an RMS norm have Llama's three matrices, while
-// those with another activation or norm have two or three, and experts are counted by many names.
+// Checks an unknown kind: the transformers library's dense models with SiLU and an RMS norm have Llama's three
+// matrices, while those with another activation or norm have two or three, and experts are counted by many names.
 Status check_llamas_form(const Json& json, const std::string& type) {
   RIDGE_ASSIGN(const std::string activation, json_member_or<std::string>(json, "hidden_act", ""));
   std::string other = activation != "silu"             ? "hidden_act '" + activation + "'"
@@ -326,7 +326,7 @@ Result<FeedForward> dense_of(const Json& json, const Architecture& kind, int64_t
   return f;
 }
 
-// Whether each layer has experts.
+// Says for each layer if it has experts.
 Result<std::vector<bool>> expert_layers(const Json& json, int64_t layers) {
   RIDGE_ASSIGN(const int64_t first, integer(json, {"first_k_dense_replace", "moe_layer_start_index"}, 0));
   RIDGE_ASSIGN(const int64_t usual_step,
@@ -366,7 +366,7 @@ Status read_layers(const Json& json, const Architecture& kind, Model& model) {
   if (std::find(kinds.begin(), kinds.end(), AttentionKind::kLinear) != kinds.end()) {
     RIDGE_ASSIGN(linear, linear_of(json));
   }
-  // Layers of one sort are a group, in the order of their first; which lies above which does not matter for what is computed here.
+  // Layers of one sort are a group, in the order of their first; the order of layers does not matter here.
   std::vector<std::pair<AttentionKind, bool>> sorts;
   for (size_t i = 0; i < kinds.size(); ++i) {
     const std::pair<AttentionKind, bool> sort{kinds[i], with_experts[i]};

@@ -17,9 +17,9 @@ struct Config {
   bool quantised = false;              // a quantisation config says so
 };
 
-// For a nested config (text_config) the text part. `quantisation`: hf_quant_config.json of the same checkpoint, or null. Errors: a dimension is
-// missing, of another type or below 1; heads that do not divide; kinds of layers that are not described here (state spaces, encoder-decoder), by
-// name; encoders, which have no cache.
+// For a nested config (text_config) the text part. `quantisation`: hf_quant_config.json of the same checkpoint, or
+// null. Errors: a dimension is missing, of another type or below 1; heads that do not divide; kinds of layers that are
+// not described here (state spaces, encoder-decoder), by name; encoders, which have no cache.
 Result<Config> config_from_json(const Json& json, const std::string& name, const Json* quantisation = nullptr);
 
 // The same; errors do not say whose config it is.

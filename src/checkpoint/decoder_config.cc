@@ -17,7 +17,7 @@ namespace {
 
 Error unsupported(std::string message) { return {Code::kUnsupported, std::move(message)}; }
 
-// What would silently compute something else.
+// Refuses members that would silently compute something else.
 Status refuse_uncomputed(const Json& json) {
   const auto architectures = json.find("architectures");
   if (architectures != json.end() && architectures->is_array() && !architectures->empty()) {
@@ -204,7 +204,7 @@ Result<DecoderConfig> read_decoder_config(const std::string& path) {
 
 std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim) {
   std::vector<double> frequencies(static_cast<size_t>(head_dim / 2));
-  // YaRN: the pair of a head that makes so many turns in the original context.
+  // YaRN: the pair of a head that makes this many turns in the original context.
   const auto pair_of = [&](double turns) {
     return static_cast<double>(head_dim) * std::log(rope.original_context / (turns * 2 * std::numbers::pi)) /
            (2 * std::log(rope.theta));

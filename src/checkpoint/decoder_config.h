@@ -1,5 +1,6 @@
-// What a decoder computes, from a checkpoint's config.json: only what every number of the forward pass depends on, so anything that is not known is
-// refused by name. config.h describes many more, to size them. Pure, but for read_decoder_config().
+// Reads a decoder's computation from a checkpoint's config.json: only members on which every number of the forward pass
+// depends. Unknown ones are refused by name. config.h describes many more, to size them. Pure, but for
+// read_decoder_config().
 #pragma once
 
 #include <cstdint>
@@ -51,10 +52,11 @@ struct DecoderConfig {
 // `generation`: generation_config.json, or null; its token ids count before the config's. kUnsupported: a kind, an
 // activation, a scaling of positions, a quantisation that the forward pass does not have.
 Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generation);
-// Of the two files of a folder, or of a GGUF file.
+// Reads the two files of a folder, or a GGUF file.
 Result<DecoderConfig> read_decoder_config(const std::string& path);
 
-// [rad per position] of each pair of a head: head_dim / 2. Source: transformers, modeling_rope_utils.py (_compute_default_rope_parameters, _linear, _llama3, _yarn).
+// [rad per position] of each pair of a head: head_dim / 2. Source: transformers, modeling_rope_utils.py
+// (_compute_default_rope_parameters, _linear, _llama3, _yarn).
 std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim);
 
 }  // namespace ridge::checkpoint

@@ -1,5 +1,6 @@
-// Any config.json, with a generation_config.json behind the first zero byte, is a decoder's configuration or an error. What the graph of a good one divides
-// by and allocates stays within 64 bits, its tokens lie in the vocabulary, and its positions turn by finite angles.
+// Any config.json, with a generation_config.json behind the first zero byte, is a decoder's configuration or an error.
+// What the graph of a good one divides by and allocates stays within 64 bits, its tokens lie in the vocabulary, and its
+// positions turn by finite angles.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

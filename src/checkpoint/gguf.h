@@ -18,8 +18,8 @@ struct Gguf {
   NamedWeights tensors;  // by the file's names; shapes of one or two dimensions, outermost first
 };
 
-// A file's contents. kInvalid: not a GGUF file, or its parts do not fit each other; kUnsupported: another version or byte order, a type of tensors whose
-// size is not known, more than two dimensions, arrays of arrays.
+// A file's contents. kInvalid: not a GGUF file, or its parts do not fit each other; kUnsupported: another version or
+// byte order, a type of tensors whose size is not known, more than two dimensions, arrays of arrays.
 Result<Gguf> read_gguf(std::span<const std::byte> file);
 
 }  // namespace ridge::checkpoint

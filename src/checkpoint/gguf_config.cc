@@ -126,7 +126,7 @@ std::optional<NamedTensor> renamed(std::string_view theirs) {
   return std::nullopt;
 }
 
-// Of a decoder: in each layer two norms, four matrices of attention and three behind it, biases, norms of heads.
+// Tensors of a decoder: per layer two norms, four matrices of attention, three behind it, biases, norms of heads.
 int64_t tensors_of(const DecoderConfig& config) {
   const int64_t layer = 9 + (config.qkv_bias ? 3 : 0) + (config.output_bias ? 1 : 0) + (config.qk_norm ? 2 : 0);
   return config.layers * layer + (config.tied_embeddings ? 2 : 3);

@@ -1,5 +1,5 @@
-// A GGUF file's metadata in the words of config.json, and its tensors' names in those of the Hugging Face kind.
-// Sources: llama.cpp (MIT), gguf-py/gguf/constants.py (keys, names of tensors), convert_hf_to_gguf.py (what it changes).
+// A GGUF file's metadata in the words of config.json, and its tensors' names in Hugging Face's. Sources: llama.cpp
+// (MIT), gguf-py/gguf/constants.py (keys, names of tensors), convert_hf_to_gguf.py (what it changes).
 #pragma once
 
 #include <string>

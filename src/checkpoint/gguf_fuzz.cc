@@ -1,5 +1,5 @@
-// Any bytes are a GGUF file or an error; the tensors of a good one lie in it and have the size of their shape; what it says of a model is JSON or an error,
-// and weights that fit it can be read.
+// Any bytes are a GGUF file or an error; the tensors of a good one lie in it and have the size of their shape; what it
+// says of a model is JSON or an error, and weights that fit it can be read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A folder with a decoder as a graph of OpenVINO's, as optimum-intel exports it: openvino_model.xml and .bin beside the documents of the Hugging Face kind.
-// Its weights stay in the form that they were exported in.
+// A folder with a decoder as a graph of OpenVINO's, as optimum-intel exports it: openvino_model.xml and .bin beside the
+// documents of the Hugging Face kind. Its weights stay in the form that they were exported in.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A file's contents as read-only memory, read from disk where they are touched. Move-only; immutable, so thread-safe. A file that is cut short while it
-// is mapped ends the process (SIGBUS): checkpoints are replaced by renaming, not written in place.
+// A file's contents as read-only memory, read from disk where they are touched. Move-only; immutable, so thread-safe. A
+// file cut short while mapped ends the process (SIGBUS): checkpoints are replaced by renaming, not in place.
 #pragma once
 
 #include <cstddef>

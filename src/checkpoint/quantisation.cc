@@ -40,7 +40,7 @@ Result<WeightFormat> of_algorithm(const std::string& name) {
   return unknown("quant_algo", name);
 }
 
-// One group of compressed-tensors: {"weights": {"num_bits": 4, "type": "float", "strategy": "block", "group_size": 16}}.
+// A group of compressed-tensors: {"weights": {"num_bits": 4, "type": "float", "strategy": "block", "group_size": 16}}.
 Result<WeightFormat> of_group(const Json& group) {
   const auto weights = group.find("weights");
   if (weights == group.end() || !weights->is_object()) return unknown("a group without 'weights' of", "config_groups");
@@ -116,7 +116,7 @@ int layer_of(const std::string& pattern) {
   return static_cast<int>(std::strtol(pattern.c_str() + digit, nullptr, 10));
 }
 
-// Whether the patterns leave a part out: one of them in general, or as many as half of the layers have it.
+// True if a pattern excludes the part in general, or in at least half of the layers.
 bool leaves_out(const std::vector<std::string>& patterns, int64_t layers, auto names_part) {
   std::set<int> single;
   for (const std::string& pattern : patterns) {

@@ -6,7 +6,7 @@
 
 namespace ridge::checkpoint {
 
-// Sets the formats of `model`; false: `json` has no quantisation. Errors: a method or a number of bits that is not known.
+// Sets the formats of `model`; false: no quantisation in `json`. Errors: an unknown method or number of bits.
 Result<bool> read_quantisation(const Json& json, Model& model);
 
 }  // namespace ridge::checkpoint

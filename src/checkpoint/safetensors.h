@@ -1,5 +1,6 @@
-// The safetensors files of a checkpoint. Their form: 8 bytes length of the header (little-endian), the header (JSON), data.
-// Source: https://github.com/huggingface/safetensors, README "Format", and the checks of its own reader (no holes, no overlaps, no rest).
+// The safetensors files of a checkpoint. Their form: 8 bytes length of the header (little-endian), the header (JSON),
+// data. Source: https://github.com/huggingface/safetensors, README "Format", and the checks of its own reader (no
+// holes, no overlaps, no rest).
 #pragma once
 
 #include <cstddef>

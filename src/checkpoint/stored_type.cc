@@ -43,7 +43,8 @@ void q4_0(const std::byte* from, float* values) {
   }
 }
 
-// FP16 scale of scales, FP16 scale of minima, eight pairs of both in 6 bits each (12 bytes), eight groups of 32 integers of 4 bits: two groups to 32 bytes.
+// FP16 scale of scales, FP16 scale of minima, eight pairs of both in 6 bits each (12 bytes), eight groups of 32
+// integers of 4 bits: two groups to 32 bytes.
 void q4_k(const std::byte* from, float* values) {
   const float scale = half_at(from), minimum = half_at(from + 2);
   const std::byte *pairs = from + 4, *integers = from + 16;

@@ -1,5 +1,5 @@
-// The types in which files store weights: numbers, and blocks of integers that share scales.
-// Source: ggml (MIT), ggml-common.h and ggml-quants.c: numbers of types, layouts of blocks, what each integer stands for.
+// The types in which files store weights: numbers, and blocks of integers that share scales. Source: ggml (MIT),
+// ggml-common.h and ggml-quants.c: numbers of types, layouts of blocks, what each integer stands for.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ struct StoredType {
   size_t block_bytes;
   void (*decode)(const std::byte* blocks, std::span<float> values) = nullptr;  // null: ridge knows its size only
   std::optional<DataType> plain = std::nullopt;                                // that each of its values has
-  // For blocks of 32 signed integers and one scale, value = integer · scale: the integers' bits. Such a block is an FP16 scale and the integers: INT8, or
-  // unsigned 4-bit ones that stand for themselves − 8, of which byte i holds number i in its lower half and number 16 + i in its upper.
+  // For blocks of 32 signed integers and one scale, value = integer · scale: the integers' bits. Such a block is an
+  // FP16 scale and the integers: INT8, or unsigned 4-bit ones that stand for themselves − 8, of which byte i holds
+  // number i in its lower half and number 16 + i in its upper.
   int group_bits = 0;
 };
 
@@ -39,7 +40,8 @@ struct Weight {
   const StoredType* type = nullptr;
   Shape shape;  // [rows, columns] or [values]
   std::span<const std::byte> data;
-  // Above 0: rows come in this many heads, and each head's two halves are stored in turns (row 0, row n/2, row 1, …), as GGUF has those of rotary positions.
+  // Above 0: rows come in this many heads, and each head's two halves are stored in turns (row 0, row n/2, row 1, …),
+  // as GGUF has those of rotary positions.
   int64_t interleaved_heads = 0;
 };
 

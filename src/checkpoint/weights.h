@@ -18,8 +18,8 @@ bool is_gguf(std::string_view path);
 // Immutable.
 class Weights {
  public:
-  // Opens a GGUF file or a folder: the files that its model.safetensors.index.json names, or model.safetensors, or its only *.safetensors. Errors name
-  // the file.
+  // Opens a GGUF file or a folder: the files that its model.safetensors.index.json names, or model.safetensors, or its
+  // only *.safetensors. Errors name the file.
   static Result<Weights> open(const std::string& path);
   // kNotFound: no such tensor. kInvalid: it has another shape. kUnsupported: its values are not floating-point.
   Result<Weight> find(std::string_view name, const Shape& shape) const;

@@ -1,5 +1,5 @@
-// ridge bench: measures a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc), 'ridge bench
-// URL' a server (bench_server.cc), 'ridge bench FOLDER' a language model (bench_decoder.cc).
+// ridge bench: a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc), 'ridge
+// bench URL' a server (bench_server.cc), 'ridge bench FOLDER' a language model (bench_decoder.cc).
 #include "app/bench.h"
 #include "app/next_steps.h"
 

@@ -7,8 +7,8 @@
 namespace ridge::cli {
 namespace {
 
-// Each asks the program itself, `ridge list-words WORD...` (main.cc), what may follow the words so far: options where the word begins
-// with "-", else verbs, or subcommands and files.
+// Each asks the program itself, `ridge list-words WORD...` (main.cc), what may follow the words so far: options where
+// the word begins with "-", else verbs, or subcommands and files.
 constexpr std::string_view kBash = R"(# bash completion of ridge: ridge completion bash
 _ridge() {
   local word=${COMP_WORDS[COMP_CWORD]} words

@@ -127,8 +127,8 @@ void render_area(const std::vector<const doctor::Finding*>& findings, Detail det
   }
 }
 
-// The command of the worst finding that has one, and the area to look at again afterwards. A recorded machine stays as it is: its
-// findings in full.
+// The command of the worst finding that has one, and the area to look at again afterwards. A recorded machine stays as
+// it is: its findings in full.
 std::vector<std::string> next_of(const DoctorOptions& options, const doctor::Diagnosis& diagnosis) {
   if (diagnosis.findings.empty()) return {};
   const auto worst = std::ranges::min_element(diagnosis.findings, {}, &doctor::Finding::verdict);

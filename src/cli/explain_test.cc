@@ -1,5 +1,5 @@
-// Checks only possible in this folder: the metrics that the server exports beside the book and the dashboard, and the options that the
-// verbs document beside the book.
+// Checks only possible in this folder: the metrics that the server exports beside the book and the dashboard, and the
+// options that the verbs document beside the book.
 #include <gtest/gtest.h>
 
 #include <algorithm>

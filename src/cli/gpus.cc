@@ -148,8 +148,8 @@ std::vector<std::string> next_of(const catalogue::CatalogueDevice& device, bool 
   return lines;
 }
 
-// The plan for the first, and its sheet; where none meets the goal, how fast they are without one; where the first are equal, the
-// batch at which they are not.
+// The plan for the first, and its sheet; where none meets the goal, how fast they are without one; where the first are
+// equal, the batch at which they are not.
 std::vector<std::string> next_of(const GpusOptions& options, const sizing::Recommendation& result,
                                  const std::optional<sizing::Recommendation>& apart) {
   const std::string model = model_words(options.recommend, options.shapes, "");

@@ -26,7 +26,7 @@ struct Row {
   bool logs = false;                               // runs on, so that each of its messages needs its time
 };
 
-// In the order in which a user meets them. One row per verb.
+// Rows stand in the order in which a user meets the verbs.
 const std::vector<Row> kVerbs = {
     {"doctor", "is this machine ready, and what holds it back?", doctor},
     {"make", "write a reference model with random weights", make},
@@ -85,8 +85,8 @@ int unknown_verb(const std::string& given) {
 
 constexpr std::string_view kListWordsVerb = "list-words";
 
-// Lists the words that may follow `words` on a command line, one per line, for the scripts of `ridge completion`. A verb's options
-// are read from its CLI11 definition, so a script cannot go stale.
+// Lists the words that may follow `words` on a command line, one per line, for the scripts of `ridge completion`. A
+// verb's options are read from its CLI11 definition, so a script cannot go stale.
 int list_words(std::span<const std::string> words) {
   if (words.empty()) {
     for (const Row& verb : kVerbs) print_verbatim(verb.name);

@@ -8,9 +8,9 @@
 
 namespace ridge::cli {
 
-// Makes `model` the path of a file. A URL is downloaded first, with progress on stderr. A reference model without a file of its name
-// here is made under $XDG_CACHE_HOME/ridge/models, or found there. Anything else stays as it is. Errors: it cannot be downloaded or
-// made, or there is neither a file nor a reference model of this name.
+// Makes `model` the path of a file. A URL is downloaded first, with progress on stderr. A reference model without a
+// file of its name here is made under $XDG_CACHE_HOME/ridge/models, or found there. Anything else stays as it is.
+// Errors: it cannot be downloaded or made, or there is neither a file nor a reference model of this name.
 Status fetch_model(std::string_view verb, std::string& model);
 // Only URLs.
 Status fetch_url(std::string& model);

@@ -26,8 +26,8 @@ std::string model_words(const std::string& model, const std::vector<std::string>
 std::string given_options(const CLI::App& app, std::span<const std::string_view> names);
 // All but those of `names`, the outputs and what the output looks like, for a line of the same verb.
 std::string given_options_but(const CLI::App& app, std::span<const std::string_view> names);
-// " --engine openvino --precision bf16": the engine is left out if it is `engine`, the file's. "": no engine computes a CPU's FP32 model
-// in that precision.
+// " --engine openvino --precision bf16": the engine is left out if it is `engine`, the file's. "": no engine computes a
+// CPU's FP32 model in that precision.
 std::string bench_precision(const std::string& precision, const std::string& engine);
 // " --precision int8"; "": tune has no such variant.
 std::string tune_precision(const std::string& precision);

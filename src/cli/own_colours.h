@@ -1,5 +1,5 @@
-// Colours in texts that also hold names from files. A colour of ours carries a mark that this process has drawn at random, so that
-// a name cannot hold one: everything else that would speak to the terminal is escaped. Thread-safe.
+// Colours in texts that also hold names from files. A colour of ours carries a mark that this process has drawn at
+// random, so that a name cannot hold one: everything else that would speak to the terminal is escaped. Thread-safe.
 #pragma once
 
 #include <string>

@@ -32,8 +32,8 @@ unsigned code_point(std::string_view character) {
   }
 }
 
-// Unicode's East Asian Width, classes W and F, as far as the texts use them: CJK from U+2E80 to U+A4CF, Hangul, compatibility
-// ideographs, full-width forms, supplementary ideographs. (Standard Annex 11.)
+// Unicode's East Asian Width, classes W and F, as far as the texts use them: CJK from U+2E80 to U+A4CF, Hangul,
+// compatibility ideographs, full-width forms, supplementary ideographs. (Standard Annex 11.)
 bool is_wide(unsigned point) {
   return (point >= 0x2E80 && point <= 0xA4CF) || (point >= 0xAC00 && point <= 0xD7A3) ||
          (point >= 0xF900 && point <= 0xFAFF) || (point >= 0xFE30 && point <= 0xFE6F) ||

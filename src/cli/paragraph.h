@@ -26,13 +26,13 @@ std::string cut(std::string_view text, size_t width);
 // A word wider than a line overflows it, to be copied whole, or is broken, to keep a table's columns.
 enum class LongWord { kOverflows, kBreaks };
 
-// `text` in lines of at most `width` columns, the first behind `lead`, all indented by `indent` columns. A line never begins
-// with closing punctuation.
+// `text` in lines of at most `width` columns, the first behind `lead`, all indented by `indent` columns. A line never
+// begins with closing punctuation.
 std::string paragraph(std::string_view lead, std::string_view text, size_t indent, size_t width,
                       LongWord long_word = LongWord::kOverflows);
 
-// Breaks each line that is wider than `width`; it continues below its own text: behind a gap of two blanks ("  --json   one
-// document"), behind a label ("note: "), or two columns in. Narrower lines stay as they are.
+// Breaks each line that is wider than `width`; it continues below its own text: behind a gap of two blanks
+// ("  --json   one document"), behind a label ("note: "), or two columns in. Narrower lines stay as they are.
 std::string fitted(std::string_view text, size_t width);
 // A command line, broken between its words by "\\" so that it can be pasted. Quoted words stay whole.
 std::string fitted_command(std::string_view command, size_t indent, size_t width);

@@ -1,5 +1,5 @@
-// ridge plan: a model's cost and the least time that a device needs for it, before anything runs. ridge size: the machines and GPUs
-// that a load, training or a served language model needs, and what they cost.
+// ridge plan: a model's cost and the least time that a device needs for it, before anything runs. ridge size: the
+// machines and GPUs that a load, training or a served language model needs, and what they cost.
 #include "app/plan.h"
 
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ std::string bench_line(const PlanOptions& options, const app::PlanRequest& reque
   return line;
 }
 
-// After a no: the largest batch that fits or devices that hold it; training that needs less; what the model can be tuned to.
+// After a no: the largest batch that fits or devices that hold it; training that needs less; tuning.
 std::vector<std::string> next_after_no(const PlanOptions& options, const app::PlanRequest& request,
                                        const app::ModelPlan& plan) {
   const std::string again = "ridge " + options.command.verb + " " + app::shell_word(options.model) + options.again;

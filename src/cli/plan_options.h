@@ -41,7 +41,7 @@ struct PlanOptions {
   std::string optimiser, training_precision;  // empty: no training; as --precision
   std::string link = "pcie4";
   app::TrainingRequest training;
-  // As given, for the lines at the end: what bench has too, what tune has too, and all of it.
+  // Words for the lines at the end, as given: for bench, for tune, and all of it.
   std::string for_bench, for_tune, again;
 };
 
@@ -49,7 +49,7 @@ void declare_plan(CLI::App& app, PlanOptions& options);
 // Those of `ridge plan` too.
 void declare_size(CLI::App& app, PlanOptions& options);
 
-// Whether the options describe a language model: dimensions, a .json file, or an option specific to it.
+// True if the options describe a language model: dimensions, a .json file, or an option specific to it.
 bool is_llm(const PlanOptions& options);
 
 // An error is wrong usage, except kUnavailable: a device missing from this machine.

@@ -31,7 +31,7 @@ void set_log_level_from_environment() {
 
 namespace {
 
-// The verb fails if the system did not take its output, as on a full disk. A reader that has left, `| head`, is no failure.
+// The verb fails if the system did not take its output (a full disk). A reader that has left, `| head`, is fine.
 int with_output_written(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

@@ -1,4 +1,5 @@
-// What every program of ridge does around its work: arguments, signals, the log's level, and output that could not be written.
+// What every program of ridge does around its work: arguments, signals, the log's level, and output that could not be
+// written.
 #pragma once
 
 #include <span>

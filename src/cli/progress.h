@@ -19,8 +19,8 @@ class ProgressState {
   // `share_done` from 0 to 1. kUnknownShare, or 1 while it still goes on: not known.
   void update(std::string_view step, double share_done, TimePoint now);
 
-  // "tune  [####......]  42 %  35 s, about 50 s left  int8, batch 8", cut to `columns`. The remaining time follows from the speed since
-  // the share last began at its lowest, and is left out while that is less than 2 s or 3 % ago.
+  // "tune  [####......]  42 %  35 s, about 50 s left  int8, batch 8", cut to `columns`. The remaining time follows from
+  // the speed since the share last began at its lowest, and is left out while that is less than 2 s or 3 % ago.
   std::string bar(TimePoint now, size_t columns) const;
   // Without a terminal: "tune: 42 %, 35 s, about 50 s left: int8, batch 8" per new step, at most every 5 s.
   std::optional<std::string> due_line(TimePoint now);
@@ -40,8 +40,8 @@ class ProgressState {
   std::optional<TimePoint> last_line_;
 };
 
-// Shows it until finish(). Nothing with --quiet, nor for what takes no longer than half a second. Thread-safe: on a terminal a
-// thread redraws the line every second.
+// Shows it until finish(). Nothing with --quiet, nor for what takes no longer than half a second. Thread-safe: on a
+// terminal a thread redraws the line every second.
 class Progress {
  public:
   explicit Progress(std::string_view what);
@@ -63,8 +63,8 @@ class Progress {
   std::jthread ticker_;  // last: it uses the rest
 };
 
-// Removes the line of a Progress from the terminal, before something else is written; it comes back with its next drawing.
-// Thread-safe.
+// Removes the line of a Progress from the terminal, before something else is written; it comes back with its next
+// drawing. Thread-safe.
 void erase_progress();
 
 }  // namespace ridge::cli

@@ -271,7 +271,7 @@ void set_log(const ServeOptions& options) {
     log::set_level(log::Level::kWarning);
 }
 
-// SIGTERM, SIGINT and, unless it is ignored as by nohup, SIGHUP wait for next_signal() from here on, in every thread that starts later.
+// From here on SIGTERM, SIGINT and, unless ignored (nohup), SIGHUP wait for next_signal() in every later thread.
 sigset_t hold_signals() {
   sigset_t signals;
   sigemptyset(&signals);

@@ -12,8 +12,8 @@ class App;
 
 namespace ridge::cli {
 
-// `arguments` with the names of `app`'s own options. An option that `app` declares itself stays as it is, and so does everything
-// after "--".
+// `arguments` with the names of `app`'s own options. An option that `app` declares itself stays as it is, and so does
+// everything after "--".
 std::vector<std::string> with_own_names(const CLI::App& app, std::span<const std::string> arguments);
 
 // The names that it would replace.

@@ -1,5 +1,5 @@
-// Terminal and script output shared by all verbs: options, errors, tables, colour. Only cli/ prints. The form of the output (width,
-// colour, quiet) belongs to the process, as its standard output does; parse() sets it once.
+// Terminal and script output shared by all verbs: options, errors, tables, colour. Only cli/ prints. The form of the
+// output (width, colour, quiet) belongs to the process, as its standard output does; parse() sets it once.
 #pragma once
 
 #include <initializer_list>
@@ -23,27 +23,28 @@ class Validator;
 
 namespace ridge::cli {
 
-// Parses `arguments` into `app` (options are bound by the verb), and the options of every verb: --color, --quiet. kDone means go on;
-// otherwise return the value: help was printed (0) or the usage is wrong (2, message on stderr).
+// Parses `arguments` into `app` (options are bound by the verb), and the options of every verb: --color, --quiet. kDone
+// means go on; otherwise return the value: help was printed (0) or the usage is wrong (2, message on stderr).
 struct ParseResult {
   bool go_on = false;
   int exit = kDone;
 };
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
-// An argument for which parse() prints what may follow the ones before it, options and subcommands, one per line, and parses nothing (`ridge completion`).
+// An argument for which parse() prints what may follow the ones before it, options and subcommands, one per line, and
+// parses nothing (`ridge completion`).
 constexpr std::string_view kListWords = "--ridge-list-words";
 // True if --help or -h stands before a "--": words behind that belong to a command.
 bool asks_for_help(std::span<const std::string> arguments);
 
-// True if the file is a terminal that understands colours and the movements of its cursor, by the name in TERM: not without one, nor by one
-// that is not known.
+// True if the file is a terminal that understands colours and the movements of its cursor, by the name in TERM: not
+// without one, nor by one that is not known.
 bool takes_escapes(int file);
 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);
 
-// Prints to stdout, with a newline. Lines wider than the terminal are broken (cli/paragraph.h); output to a file or pipe has no width,
-// unless COLUMNS gives one. Outside UTF-8 locales "µ", "×", "±" and the like become ASCII.
+// Prints to stdout, with a newline. Lines wider than the terminal are broken (cli/paragraph.h); output to a file or
+// pipe has no width, unless COLUMNS gives one. Outside UTF-8 locales "µ", "×", "±" and the like become ASCII.
 void print(std::string_view text);
 void print_verbatim(std::string_view text);  // what a program reads: CSV, scripts
 void print_help(std::string_view verb);      // docs/cli/<verb>.md

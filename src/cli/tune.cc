@@ -1,5 +1,5 @@
-// ridge tune: finds the fastest way to run a model on this machine and writes a repository ready to serve. 'ridge tune FOLDER' a language model
-// (tune_language.cc).
+// ridge tune: finds the fastest way to run a model on this machine and writes a repository ready to serve. 'ridge tune
+// FOLDER' a language model (tune_language.cc).
 #include "app/tune.h"
 
 #include <fmt/format.h>
@@ -85,8 +85,8 @@ std::vector<std::string> next_of(const TuneOptions& options, const tune::share::
   return {"ridge serve " + app::shell_word(options.repository)};
 }
 
-// Reads the models. Shapes that a model has not, and a repository that cannot be written, are reported before anything is measured.
-// Returns the exit status.
+// Reads the models. Shapes that a model has not, and a repository that cannot be written, are reported before anything
+// is measured. Returns the exit status.
 int read_models(std::span<const app::TuneRequest> requests, std::vector<model::WholeModel>& models) {
   for (const app::TuneRequest& request : requests) {
     Result<model::WholeModel> model = model::UnboundModel::read_whole(request.model);

@@ -62,13 +62,13 @@ void declare(CLI::App& app, TuneOptions& options);
 // The parsed options; an error here is wrong usage.
 Result<app::TuneRequest> request_of(const TuneOptions& options);
 
-// The values of an option that takes VALUE for every model or NAME=VALUE for one, by name; each is above 0. `names` are the
-// models'.
+// The values of an option that takes VALUE for every model or NAME=VALUE for one, by name; each is above 0. `names` are
+// the models'.
 Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,
                                                        const std::vector<std::string>& names);
 
-// The request for several models at once (--share). An error is wrong usage: options that do not apply to several models, two models
-// of one name.
+// The request for several models at once (--share). An error is wrong usage: options that do not apply to several
+// models, two models of one name.
 Result<app::ShareRequest> share_request_of(const TuneOptions& options);
 
 }  // namespace ridge::cli

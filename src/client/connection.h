@@ -1,5 +1,5 @@
-// One connection that never blocks, and the poller that says when it can go on. Linux's epoll directly: a load sends at intended times to the
-// microsecond, and every microsecond of its own is taken from a server on the same machine
+// One connection that never blocks, and the poller that says when it can go on. Linux's epoll directly: a load sends at
+// intended times to the microsecond, and every microsecond of its own is taken from a server on the same machine
 // (docs/decisions/0015-client.md). One thread.
 #pragma once
 
@@ -58,8 +58,8 @@ class Connection {
 
   // Connects without a request: kDone once it is connected. Nothing to do where it is.
   State connect();
-  // Not while a request is in flight. Connects first where it must. `request` outlives the exchange. `timed`: sent_at() and
-  // answered_at() are of this exchange.
+  // Not while a request is in flight. Connects first where it must. `request` outlives the exchange. `timed`: sent_at()
+  // and answered_at() are of this exchange.
   State send(const Request& request, bool timed = false);
   // Something has changed for the socket.
   State advance(bool hung_up);

@@ -1,4 +1,5 @@
-// GrpcWire on any bytes from a server, in any pieces: never crashes, and what it makes of them does not depend on the pieces.
+// GrpcWire on any bytes from a server, in any pieces: never crashes, and what it makes of them does not depend on the
+// pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

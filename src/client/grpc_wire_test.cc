@@ -10,7 +10,8 @@
 namespace ridge::client {
 namespace {
 
-// The server's end of the connection, by the same library: answers every call as a script says, when its request is whole.
+// The server's end of the connection, by the same library: answers every call as a script says, when its request is
+// whole.
 struct ScriptedAnswer {
   std::vector<std::pair<std::string, std::string>> head = {{":status", "200"}, {"content-type", "application/grpc"}};
   std::string data = {};

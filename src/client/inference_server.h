@@ -1,5 +1,5 @@
-// Asks a server of the Open Inference Protocol for its extensions, its models, their inputs and its statistics. The readers of
-// JSON are pure.
+// Asks a server of the Open Inference Protocol for its extensions, its models, their inputs and its statistics. The
+// readers of JSON are pure.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace ridge::client {
 
-// At most one request in a hundred later than `p99_ms` or failed, and the intended rate kept up. `latencies_ms` of the counted requests
-// that succeeded.
+// At most one request in a hundred later than `p99_ms` or failed, and the intended rate kept up. `latencies_ms` of the
+// counted requests that succeeded.
 struct Verdict {
   bool met = false;
   std::string
@@ -25,8 +25,8 @@ struct LimitedBy {
 };
 LimitedBy limited_by(const Point& failed, const std::string& why);
 
-// In closed loops: the fewest callers whose throughput is not shown to be more than 5 % below the highest one, by the two's 95 %
-// intervals (by the values alone where there are none); none of fewer than two points.
+// In closed loops: the fewest callers whose throughput is not shown to be more than 5 % below the highest one, by the
+// two's 95 % intervals (by the values alone where there are none); none of fewer than two points.
 const Point* knee(std::span<const Point> points);
 
 }  // namespace ridge::client

@@ -1,5 +1,5 @@
-// How a server of the Open Inference Protocol is asked: by HTTP with JSON, or by gRPC with protobuf. What it answers has the same members,
-// so that it is read once, as JSON.
+// How a server of the Open Inference Protocol is asked: by HTTP with JSON, or by gRPC with protobuf. What it answers
+// has the same members, so that it is read once, as JSON.
 #pragma once
 
 #include <memory>

@@ -21,8 +21,8 @@ using ErrorCode = beast::error_code;
 
 constexpr uint32_t kHeaderLimit = 64 << 10;  // [bytes]
 
-// Never builds a container of headers. Chunked bodies are ChunkReader's: Beast 1.74 ends the program at an empty one in two pieces
-// (boostorg/beast#2861).
+// Never builds a container of headers. Chunked bodies are ChunkReader's: Beast 1.74 ends the program at an empty one in
+// two pieces (boostorg/beast#2861).
 class Collector final : public beast::http::basic_parser<false> {
  public:
   Collector(Response& response, const BodyLimits& keep, AnswerReader* reader)

@@ -1,7 +1,7 @@
 // ResponseParser: bytes of a connection → one HTTP response after another.
 //
-// Sans I/O over Boost.Beast's parser. Of a body it keeps the beginning, or nothing: a load counts answers, and copying their tensors
-// would cost the server's CPU. One thread.
+// Sans I/O over Boost.Beast's parser. Of a body it keeps the beginning, or nothing: a load counts answers, and copying
+// their tensors would cost the server's CPU. One thread.
 #pragma once
 
 #include <cstddef>

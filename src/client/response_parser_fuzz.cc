@@ -1,5 +1,5 @@
-// ResponseParser on any bytes, in any pieces: never crashes, never consumes more than it was given, and what it makes of them does not depend
-// on the pieces.
+// ResponseParser on any bytes, in any pieces: never crashes, never consumes more than it was given, and what it makes
+// of them does not depend on the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

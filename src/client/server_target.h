@@ -1,7 +1,7 @@
 // A server under load: many connections that few threads drive, as measure::run_load asks it to.
 //
-// Each caller has a connection of its own, kept open. One that the server closes is opened again for the next request. What
-// fails is counted by kind, with the first message of each.
+// Each caller has a connection of its own, kept open. One that the server closes is opened again for the next request.
+// What fails is counted by kind, with the first message of each.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct ServerTargetOptions {
   ServerUrl url;
   Address address;                                       // of its host
   std::shared_ptr<const std::vector<Request>> requests;  // sent in turn; not empty, unless there is `make`
-  // The request of a number, in place of `requests`; the numbers of one thread begin with its own and are `threads` apart. Thread-safe.
+  // The request of a number, in place of `requests`; the numbers of one thread begin with its own and are `threads`
+  // apart. Thread-safe.
   std::function<Request(int64_t number)> make;
   // Makes a reader of HTTP answers for each connection of a thread; may be empty. Called before the load begins.
   std::function<std::unique_ptr<AnswerReader>(int thread)> reader;

@@ -1,7 +1,7 @@
-// SseParser: bytes of a body of type text/event-stream → the data of one event after another (WHATWG HTML, 9.2 "Server-sent events").
+// SseParser: bytes of type text/event-stream → the data of one event after another (WHATWG HTML, 9.2).
 //
-// Sans I/O. Stricter than a browser: a line whose field is none of data, event, id and retry is an error, since it shows that the server
-// sends something else. One thread.
+// Sans I/O. Stricter than a browser: a line whose field is none of data, event, id and retry is an error, since it
+// shows that the server sends something else. One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// TokenStream: the answer of a language-model server of OpenAI's form, /v1/completions or /v1/chat/completions, streamed or whole → when
-// its tokens came and how many there were.
+// TokenStream: the answer of a language-model server of OpenAI's form, /v1/completions or /v1/chat/completions,
+// streamed or whole → when its tokens came and how many there were.
 #pragma once
 
 #include <cstdint>

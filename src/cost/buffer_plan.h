@@ -15,10 +15,11 @@ struct BufferPlan {
   double largest = 0;  // of all buffers
 };
 
-// A result uses the buffer of an input if the operator's row allows it (operators.h, Buffer), or that of a result of the same
-// shape that no node reads any more, or its own, in the best-fitting gap of the block (onnxruntime/core/framework:
-// allocation_planner.cc, FindReusableInput and FindReusableTensor; mem_pattern_planner.h). `open`: names of the results
-// whose shape ONNX Runtime does not know when it loads the model, so that none of them is the same as another's.
+// A result uses the buffer of an input if the operator's row allows it (operators.h, Buffer), or that of a result of
+// the same shape that no node reads any more, or its own, in the best-fitting gap of the block
+// (onnxruntime/core/framework: allocation_planner.cc, FindReusableInput and FindReusableTensor; mem_pattern_planner.h).
+// `open`: names of the results whose shape ONNX Runtime does not know when it loads the model, so that none of them is
+// the same as another's.
 BufferPlan plan_buffers(const model::Graph& graph, const std::unordered_set<std::string>& open);
 
 }  // namespace ridge::cost

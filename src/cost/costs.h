@@ -76,8 +76,8 @@ struct DeviceLimits {
     std::string text;
   };
   std::vector<Remark> remarks;
-  // The source of each limit of a GPU; empty for others: the CPU's are all measured (sources_of() tells how), those of a device of the
-  // catalogue come from its datasheet.
+  // The source of each limit of a GPU; empty for others: the CPU's are all measured (sources_of() tells how), those of
+  // a device of the catalogue come from its datasheet.
   struct Source {
     std::string what;  // "fp16", "DRAM"
     double per_s = 0;  // [FLOP/s] or [bytes/s]
@@ -118,8 +118,8 @@ enum class Accumulate {
 // capacity, and DRAM. Errors: no bandwidth or no peak has a source, so that it has no bound.
 Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumulate accumulate = Accumulate::kAny);
 
-// The rate that bounds arithmetic at `precision`: that of its own units, or of what an engine can use instead, if that is faster or
-// there are none; then `note` says so. FP32 units compute narrower data too. Empty note: its own. Rate 0: unknown.
+// The rate that bounds arithmetic at `precision`: that of its own units, or of what an engine can use instead, if
+// faster or needed; then `note` says so. FP32 units compute narrower data too. Empty note: its own. Rate 0: unknown.
 struct Rate {
   double flops_per_s = 0;
   std::string note;
@@ -129,7 +129,7 @@ Rate rate_of(const DeviceLimits& limits, Precision precision);
 
 // A lower bound on time: the larger of
 //   compute: needed FLOPs / peak
-//   memory: the largest over the levels of (bytes − capacity of all nearer levels) / bandwidth of the level, so that data
+//   memory: the largest over the levels of (bytes − nearer levels' capacity) / the level's bandwidth, so that data
 //   which can stay in a cache is never charged to the level behind it.
 // Bytes are the larger of those read and those written: links between caches, and to memory, carry both at once (on
 // an EPYC an in-place update moved 47 GB/s where reading alone reached 34), so their sum would not be a bound.
@@ -148,9 +148,9 @@ void visit_fields(auto& visit, Is<Bound> auto& bound) {
 Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits);
 // `bytes` is the larger of read and written.
 Bound bound(const NodeCost& node, const DeviceLimits& limits);
-// For the whole model: the needed FLOPs per precision over their peaks, against the compulsory bytes. No fusion, folding,
-// schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could). Not known where
-// most of the arithmetic has no rule or no known shape: as many nodes as those with FLOPs, or more.
+// For the whole model: the needed FLOPs per precision over their peaks, against the compulsory bytes. No fusion,
+// folding, schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could). Not known
+// where most of the arithmetic has no rule or no known shape: as many nodes as those with FLOPs, or more.
 Bound bound(const Costs& costs, const DeviceLimits& limits);
 // The arithmetic of a model at one precision, and what bounds it.
 struct BoundShare {

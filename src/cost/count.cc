@@ -135,8 +135,8 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
   }
 }
 
-// The necessary reads of each tensor, from the outputs backwards: views pass on their readers' demand, data-dependent reads are
-// not certain, and only multiply-adds need their constants (others may be folded into neighbours).
+// The necessary reads of each tensor, from the outputs backwards: views pass on their readers' demand, data-dependent
+// reads are not certain, and only multiply-adds need their constants (others may be folded into neighbours).
 void add_compulsory(const model::Graph& graph, const Residency& residency, const DataSizes& sizes,
                     const std::vector<NodeWork>& works, Precision precision, Costs& costs) {
   std::vector<double> need(graph.tensors.size(), 0.0);
@@ -209,9 +209,9 @@ Lives lives_of(const model::Graph& graph, const Residency& residency, const std:
   return lives;
 }
 
-// Bytes of live activations while each node runs, in node order; 0 for a node that does not run: a tensor lives from its
-// producer (inputs of the model: from the start) to its last reader or that of a view of it (outputs: to the end). Nothing is
-// computed in place; the inside of a loop or branch counts while that node runs.
+// Bytes of live activations while each node runs, in node order; 0 for a node that does not run: a tensor lives from
+// its producer (inputs of the model: from the start) to its last reader or that of a view of it (outputs: to the end).
+// Nothing is computed in place; the inside of a loop or branch counts while that node runs.
 std::vector<double> live_bytes(const model::Graph& graph, const Residency& residency,
                                const std::vector<NodeWork>& works, const std::function<double(int tensor)>& bytes) {
   Lives lives = lives_of(graph, residency, works);

@@ -44,8 +44,9 @@ NodeWork work_of(const model::Node& node, std::span<const Operand> inputs, std::
 // Bytes per element as stored when `precision` replaces FP32; 0 if the type has no fixed size.
 double stored_size(DataType type, Precision precision);
 
-// Parameters that a constant adds as input `i` of the node: its elements if there are several, of a floating-point or 8-bit
-// (quantised) type, and not statistics of a batch normalisation. Values that are packed into bytes count one by one, their scales do not.
+// Parameters that a constant adds as input `i` of the node: its elements if there are several, of a floating-point or
+// 8-bit (quantised) type, and not statistics of a batch normalisation. Packed values count one by one, their scales do
+// not.
 int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape);
 
 }  // namespace ridge::cost

@@ -1,5 +1,5 @@
-// Data-dependent sizes: those of the results of NonZero, NonMaxSuppression, Unique and Compress, and of everything computed from
-// them. A graph has them as unknown or at their maximum (model::Binding::data_sizes_at_most); no bound may rely on them.
+// Data-dependent sizes: results of NonZero, NonMaxSuppression, Unique and Compress, and all computed from them. A graph
+// has them as unknown or at their maximum (model::Binding::data_sizes_at_most); no bound may rely on them.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ using limits::MetricResult;
 using limits::accelerator::BandwidthRow;
 using limits::accelerator::PeakRow;
 
-// Below this something limits the GPU. Libraries reach 80 to 95 % of a datasheet's tensor core rate, 90 to 95 % of its memory
-// bandwidth (H100: 0.93, utilisation_test.cc).
+// Below this something limits the GPU. Libraries reach 80 to 95 % of a datasheet's tensor core rate, 90 to 95 % of its
+// memory bandwidth (H100: 0.93, utilisation_test.cc).
 constexpr double kWellBelow = 0.75;
 // Products of 8-bit types draw so much power that a healthy H200 runs them at 0.71 to 0.76 of its datasheet.
 constexpr double kWellBelowIn8Bits = 0.65;

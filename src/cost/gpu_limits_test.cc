@@ -75,7 +75,8 @@ TEST(GpuLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
       << all_remarks(*limits);
 }
 
-// Tensor cores multiply FP64 twice as fast as the lanes that the datasheet's FP64 figure is of; healthy GPUs run 8-bit products at 0.71.
+// Tensor cores multiply FP64 twice as fast as the lanes that the datasheet's FP64 figure is of; healthy GPUs run 8-bit
+// products at 0.71.
 TEST(GpuLimits, AreComparedWithTheDatasheetsFigureOfTheSameUnits) {
   limits::NvidiaGpu gpu = h100();
   gpu.measured = measured_on(gpu);

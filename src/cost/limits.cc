@@ -18,8 +18,8 @@ struct Sample {
   double rate = 0;
 };
 
-// The highest possible rate of `threads` threads: as measured with that many; otherwise at most in proportion to fewer threads
-// (they clock higher), and at most the rate of more.
+// The highest possible rate of `threads` threads: as measured with that many; otherwise at most in proportion to fewer
+// threads (they clock higher), and at most the rate of more.
 double highest_rate(const std::vector<Sample>& samples, int threads) {
   double seen = 0, ceiling = std::numeric_limits<double>::infinity();
   bool exact = false;

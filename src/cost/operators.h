@@ -1,5 +1,5 @@
-// Properties of an operator beside its FLOPs and bytes: the further columns of its row in rules_*.cc. A folder looks up an
-// operator's behaviour here, so that adding one is a row; only code that computes a single operator names it.
+// Properties of an operator beside its FLOPs and bytes: the further columns of its row in rules_*.cc. A folder looks up
+// an operator's behaviour here, so that adding one is a row; only code that computes a single operator names it.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ enum class Values : uint8_t {
   kConverted,
 };
 
-// Where ONNX Runtime's CPU kernels put the first output unless it shares its input's memory, as their definitions say (MayInplace);
-// seen by the peak memory of each operator alone on 64 MB (ONNX Runtime 1.31.1).
+// Where ONNX Runtime's CPU kernels put the first output unless it shares its input's memory, as their definitions say
+// (MayInplace); seen by the peak memory of each operator alone on 64 MB (ONNX Runtime 1.31.1).
 enum class Buffer : uint8_t {
   kOwnBuffer,
   kOverwrites,     // over the first input, if no other node needs it and the shape is the same
@@ -49,8 +49,8 @@ enum class Backward : uint8_t {
 };
 
 // Says if it may follow a quantised tensor: ONNX Runtime's rules "drop", "1DQ", "2DQ", "*DQ", "Split"
-// (qdq_selector_action_transformer.cc), without Softmax, whose inputs lose much in 8 bits, and Gather, whose index cannot be
-// distinguished from its data.
+// (qdq_selector_action_transformer.cc), without Softmax, whose inputs lose much in 8 bits, and Gather, whose index
+// cannot be distinguished from its data.
 enum class Integers : uint8_t {
   kNotInIntegers,
   kMovesInts,     // output values are input values: same scale and zero point

@@ -42,8 +42,8 @@ model::Binding batch_of(int64_t batch) {
 }
 
 TEST(PublishedCounts, ResNet50Needs4089Mmac) {
-  // torchvision's table: 4.089 GMAC at 224 × 224, 25 557 032 parameters. By hand: convolutions 4 087 136 256, last layer
-  // 2048 · 1000.
+  // torchvision's table: 4.089 GMAC at 224 × 224, 25 557 032 parameters. By hand: convolutions 4 087 136 256, last
+  // layer 2048 · 1000.
   Costs costs = ReferenceModel("resnet50").count(batch_of(1));
   EXPECT_DOUBLE_EQ(costs.macs, 4087136256.0 + 2048000.0);
   EXPECT_EQ(costs.parameters, 25557032);
@@ -58,15 +58,16 @@ TEST(PublishedCounts, WorkGrowsWithTheBatchAndWeightsDoNot) {
   EXPECT_DOUBLE_EQ(eight.weight_bytes, one.weight_bytes);
 }
 
-// Per layer and token: four projections of h², two of h · 4h; per pair of tokens scores and values, h each. s tokens, 12
-// layers, h = 768, and the pooler's h².
+// Per layer and token: four projections of h², two of h · 4h; per pair of tokens scores and values, h each. s tokens,
+// 12 layers, h = 768, and the pooler's h².
 double bert_macs(double s) {
   constexpr double kHidden = 768;
   return 12 * (12 * s * kHidden * kHidden + 2 * s * s * kHidden) + kHidden * kHidden;
 }
 
 TEST(PublishedCounts, BertBaseNeeds22And71Gflop) {
-  // Published for 128 tokens: 22.5 GFLOP (Sun et al., MobileBERT, 2020, table 4); the formula gives 22.35, and 70.7 for 384.
+  // Published for 128 tokens: 22.5 GFLOP (Sun et al., MobileBERT, 2020, table 4); the formula gives 22.35, and 70.7 for
+  // 384.
   ReferenceModel bert("bert-base");
   for (auto [tokens, gflop] : {std::pair{128, 22.35}, std::pair{384, 70.67}}) {
     model::Binding binding = batch_of(1);

@@ -26,8 +26,8 @@ void names_in(const model::Graph& graph, std::unordered_set<std::string_view>& n
       if (const GraphPointer* body = std::get_if<GraphPointer>(&attribute); body && *body) names_in(**body, names);
 }
 
-// Outer tensors whose name occurs inside the node's bodies. A name only redefined inside counts as a use: that may keep an
-// unneeded node alive, but never drops a needed one.
+// Outer tensors whose name occurs inside the node's bodies. A name only redefined inside counts as a use: that may keep
+// an unneeded node alive, but never drops a needed one.
 std::vector<int> captured_by(const model::Node& node, const std::unordered_map<std::string_view, int>& by_name) {
   std::unordered_set<std::string_view> names;
   for (const auto& [key, attribute] : node.attributes)

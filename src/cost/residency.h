@@ -1,5 +1,5 @@
-// Which tensors exist before a run starts (weights, and results of weights alone), which nodes really run, and how weights
-// are stored. Private to cost/.
+// Which tensors exist before a run starts (weights, and results of weights alone), which nodes really run, and how
+// weights are stored. Private to cost/.
 #pragma once
 
 #include <vector>

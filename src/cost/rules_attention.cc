@@ -1,6 +1,6 @@
-// Attention: scores Q·Kᵀ and their sum over V are multiply-adds; each score is scaled (1), masked (1 if there is a mask),
-// capped (3 if requested) and goes through a softmax (5). The counts cover all pairs of query and key, like published ones; the
-// needed FLOPs of causal attention only the visible pairs.
+// Attention: scores Q·Kᵀ and their sum over V are multiply-adds; each score is scaled (1), masked (1 if there is a
+// mask), capped (3 if requested) and goes through a softmax (5). The counts cover all pairs of query and key, like
+// published ones; the needed FLOPs of causal attention only the visible pairs.
 #include <algorithm>
 
 #include "cost/rules.h"
@@ -108,8 +108,8 @@ void multi_head_attention(Context& context, double) {
          6 + (context.has_input(5) ? 1 : 0));
 }
 
-// com.microsoft.GroupQueryAttention: causal; fewer key than query heads; the cache may exceed the used length, so only the
-// pairs among the new tokens are certain.
+// com.microsoft.GroupQueryAttention: causal; fewer key than query heads; the cache may exceed the used length, so only
+// the pairs among the new tokens are certain.
 void group_query_attention(Context& context, double) {
   const Shape *q = context.input_shape(0), *y = context.output_shape(0);
   if (q == nullptr || y == nullptr || y->size() != 3) return;
@@ -123,8 +123,8 @@ void group_query_attention(Context& context, double) {
   attend(context, e, causal_pairs(e.queries, e.queries, 0), 6 + (context.number("softcap", 0) != 0 ? 3 : 0));
 }
 
-// Per token and head the state [dk, dv] is updated by an outer product and read by the query; the delta rule reads it by
-// the key as well. Decay and β: one per element of the state.
+// Per token and head the state [dk, dv] is updated by an outer product and read by the query; the delta rule reads it
+// by the key as well. Decay and β: one per element of the state.
 void linear_attention(Context& context, double) {
   const Shape *q = context.input_shape(0), *k = context.input_shape(1), *v = context.input_shape(2);
   if (q == nullptr || k == nullptr || v == nullptr || q->size() != 3 || k->size() != 3 || v->size() != 3) return;

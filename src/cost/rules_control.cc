@@ -1,5 +1,6 @@
-// Operators with a graph inside. Loops count their body once per known trip, else once, and the node is marked as a lower
-// bound. Of two branches the one with fewer FLOPs is counted (for a known condition its own), in every figure; weights of both.
+// Operators with a graph inside. Loops count their body per known trip, else once, and the node is marked as a lower
+// bound. Of two branches the one with fewer FLOPs is counted (for a known condition its own), in every figure; weights
+// of both.
 #include <algorithm>
 #include <memory>
 

@@ -55,8 +55,8 @@ void conv_transpose(Context& context, double) {
   if (x == nullptr || w == nullptr || y == nullptr) return;
   if (x->size() < 3 || w->size() != x->size() || y->size() != x->size()) return context.mark_unknown();
   double macs = product(*x) * static_cast<double>((*w)[1]) * product(spatial(*w));
-  // Seen from the output, input and output are swapped. Padding not given explicitly (auto_pad, output_shape) is the difference
-  // between the full extent and the output's.
+  // Seen from the output, input and output are swapped. Padding not given explicitly (auto_pad, output_shape) is the
+  // difference between the full extent and the output's.
   std::vector<Window> windows = windows_of(context, *y, *x, spatial(*w));
   bool given = context.integers("pads").size() == 2 * windows.size() && context.integers("output_shape").empty();
   for (Window& window : windows)

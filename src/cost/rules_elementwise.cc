@@ -1,6 +1,6 @@
-// Operators that compute each output element from the elements at the same position. FLOPs per element follow the formula in
-// the row's comment: each +, −, ×, ÷, comparison, selection and elementary function (exp, log, √, erf, tanh, sin …) counts 1.
-// Integer and logical operators count like floating-point ones.
+// Operators that compute each output element from the elements at the same position. FLOPs per element follow the
+// formula in the row's comment: each +, −, ×, ÷, comparison, selection and elementary function (exp, log, √, erf, tanh,
+// sin …) counts 1. Integer and logical operators count like floating-point ones.
 #include <algorithm>
 #include <array>
 

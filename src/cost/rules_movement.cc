@@ -1,5 +1,5 @@
-// Operators that rearrange, select or create data: no FLOPs, only bytes. Views (another shape over the same memory) move
-// nothing: engines do not copy for them.
+// Operators that rearrange, select or create data: no FLOPs, only bytes. Views (another shape over the same memory)
+// move nothing: engines do not copy for them.
 #include <algorithm>
 
 #include "cost/rules.h"

@@ -2,7 +2,7 @@
 //   BatchNormalization  a·x + b with a and b fixed per channel: 2 (folded into the neighbour by most engines)
 //   Instance, Layer, Group  mean 1, difference 1, its square 1, their mean 1, ×1/σ 1, scale 1, bias 1: 7
 //   RMS  square 1, mean 1, ×1/rms 1, scale 1: 4
-//   Softmax  maximum 1, difference 1, exp 1, sum 1, division 1: 5; LogSoftmax likewise with a log instead of the division
+//   Softmax  maximum 1, difference 1, exp 1, sum 1, division 1: 5; LogSoftmax: a log instead of the division
 //   LRN  square 1, sum over `size` neighbours size − 1, scale and offset 2, power 1, division 1: size + 4
 // Per-row work (a root, a logarithm) is left out: below one per cent.
 #include "cost/rules.h"

@@ -5,8 +5,8 @@
 namespace ridge::cost {
 namespace {
 
-// `per_tap` FLOPs for each element under a window. The division of an average counts as the addition it saves (k elements
-// need k − 1 additions).
+// `per_tap` FLOPs for each element under a window. The division of an average counts as the addition it saves (k
+// elements need k − 1 additions).
 void pool(Context& context, double per_tap) {
   const Shape *x = context.input_shape(0), *y = context.output_shape(0);
   if (x == nullptr || y == nullptr) return;

@@ -1,6 +1,6 @@
-// Quantisation, and arithmetic on quantised tensors. Quantise: ÷ scale, round, + zero point: 3; saturation is part of the
-// conversion. Dequantise: − zero point, × scale: 2. A quantised operator dequantises its operands, computes and quantises the
-// result.
+// Quantisation, and arithmetic on quantised tensors. Quantise: ÷ scale, round, + zero point: 3; saturation is part of
+// the conversion. Dequantise: − zero point, × scale: 2. A quantised operator dequantises its operands, computes and
+// quantises the result.
 #include "cost/rules.h"
 
 namespace ridge::cost {

@@ -46,8 +46,8 @@ void affine_grid(Context& context, double) {
   per_output_element(context, 2 * static_cast<double>(y->back()));
 }
 
-// Each bin averages sampling_ratio² bilinear samples (7, and 1 to add). A ratio of 0 depends on the region; it is counted
-// as 2.
+// Each bin averages sampling_ratio² bilinear samples (7, and 1 to add). A ratio of 0 depends on the region; it is
+// counted as 2.
 void roi_align(Context& context, double) {
   double ratio = static_cast<double>(context.integer("sampling_ratio", 0));
   if (ratio == 0) ratio = 2;
@@ -55,8 +55,8 @@ void roi_align(Context& context, double) {
   context.work.sparse = true;
 }
 
-// Each score meets the threshold; each kept box meets every box: intersection over union 13, comparison 1. The number kept
-// depends on the data.
+// Each score meets the threshold; each kept box meets every box: intersection over union 13, comparison 1. The number
+// kept depends on the data.
 void non_max_suppression(Context& context, double) {
   const Shape *boxes = context.input_shape(0), *scores = context.input_shape(1);
   if (boxes == nullptr || scores == nullptr || boxes->size() != 3 || scores->size() != 3) return;

@@ -6,8 +6,8 @@
 namespace ridge::cost {
 namespace {
 
-// Exporters write `while` as a loop of almost endless length with a condition (tf2onnx, torch: the largest INT64). Assumed: 2³¹
-// iterations are never intended.
+// Exporters write `while` as a loop of almost endless length with a condition (tf2onnx, torch: the largest INT64).
+// Assumed: 2³¹ iterations are never intended.
 constexpr int64_t kEndless = int64_t{1} << 31;
 
 // Inputs: maximum trip count, condition, carried values. A condition can end the loop earlier.

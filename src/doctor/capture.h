@@ -17,7 +17,7 @@ namespace ridge::doctor {
 void capture(machine::Tree& tree, const std::string& root, const std::vector<std::string>& patterns, Nanoseconds limit);
 
 // Adds what one reading child wrote (each path before it is read, then its text) to `tree`; `done` gets the paths that
-// must not be read again. Returns the path that hung: the last one requested by a killed child; empty if none was killed.
+// must not be read again. Returns the path that hung: the last one that a killed child requested; empty: none.
 std::string take_captured(machine::Tree& tree, std::string output, bool timed_out, std::set<std::string>& done);
 
 }  // namespace ridge::doctor

@@ -1,5 +1,5 @@
-// All facts that the doctor judges: what was read and measured on a machine, with reasons for missing parts. A plain value;
-// judging reads nothing else.
+// All facts that the doctor judges: what was read and measured on a machine, with reasons for missing parts. A plain
+// value; judging reads nothing else.
 #pragma once
 
 #include <optional>

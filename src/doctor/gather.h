@@ -1,5 +1,5 @@
-// Reads and measures what the areas need, on the running system. Work that may hang runs in a child with a time limit; a
-// missing fact is a reason in the facts, never an error.
+// Reads and measures what the areas need, on the running system. Work that may hang runs in a child with a time limit;
+// a missing fact is a reason in the facts, never an error.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Gathers the GPUs of every vendor, without judging: NVIDIA's from its management library, AMD's and Intel's from the kernel's files.
-// A driver that hangs does not hang the caller.
+// Gathers the GPUs of every vendor, without judging: NVIDIA's from its management library, AMD's and Intel's from the
+// kernel's files. A driver that hangs does not hang the caller.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace ridge::doctor {
 
-// Queries the library and reads the files, each in a child with this time limit. `root` is the prefix of /sys and /proc. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
+// Queries the library and reads the files, each in a child with this time limit. `root` is the prefix of /sys and
+// /proc. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
 machine::Tree gather_gpus(Nanoseconds limit, const std::string& root);
 
 struct VendorsSystem {

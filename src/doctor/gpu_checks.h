@@ -44,8 +44,8 @@ struct NvidiaFindings {
 // Judges GPUs and their links (NVLink). `on_bus`: an NVIDIA GPU is on the PCI bus: a missing library is a fault.
 NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus);
 
-// Merges the findings of the bus and of the libraries. Where both cover the same aspect of a GPU (its link or errors), the
-// worse verdict stays; with equal ones the library's, which knows more.
+// Merges the findings of the bus and of the libraries. Where both cover the same aspect of a GPU (its link or errors),
+// the worse verdict stays; with equal ones the library's, which knows more.
 Findings one_per_matter(Findings bus, std::vector<GpuFindings> gpus);
 
 }  // namespace ridge::doctor

@@ -17,8 +17,8 @@ namespace {
 using gpu::Gpu;
 using limits::accelerator::pcie_bytes_per_s;
 
-// Rate of one NVLink in one direction, as the line runs [bytes/s], by the compute capability of its GPU (80 is 8.0). Both
-// directions of all links of a GPU are what data sheets give: A100, 12 links of 25 GB/s: 600 GB/s.
+// Rate of one NVLink in one direction, as the line runs [bytes/s], by the compute capability of its GPU (80 is 8.0).
+// Both directions of all links of a GPU are what data sheets give: A100, 12 links of 25 GB/s: 600 GB/s.
 struct LinkRate {
   int from, to;  // compute capability
   double bytes_per_s;
@@ -155,13 +155,14 @@ GroupLinks links_of(std::span<const Gpu> gpus, const std::set<std::string>& all)
   return links;
 }
 
-// S: bytes of the operation; t: its time; B: rate of a GPU's links, one direction; n GPUs. Bus bandwidth b = factor · S / t.
-// All-reduce: without a reducing switch, the GPUs together must send n - 1 partial sums and n - 1 results of S bytes each: t >=
-// 2 (n - 1) S / ΣB, b <= ΣB / n; and every GPU sends at least its own S: b <= 2 (n - 1) / n · B. With one, a GPU sends its S to
-// the switch and 1 / n of the result: t >= S (1 + 1 / n) / B (NVIDIA/nccl#2140 counts the same), b <= 2 (n - 1) / (n + 1) · B,
-// if that is more. All-gather: every GPU receives (n - 1) / n S; reduce-scatter: sends it; broadcast: receives or sends S: b <=
-// B for each. Parts of the group joined only by PCIe: the same for the traffic in or out of a part with k GPUs over all its
-// PCIe: for all-reduce and broadcast S, for the others (n - k) / n S.
+// S: bytes of the operation; t: its time; B: rate of a GPU's links, one direction; n GPUs. Bus bandwidth b = factor · S
+// / t. All-reduce: without a reducing switch, the GPUs together must send n - 1 partial sums and n - 1 results of S
+// bytes each: t >= 2 (n - 1) S / ΣB, b <= ΣB / n; and every GPU sends at least its own S: b <= 2 (n - 1) / n · B. With
+// one, a GPU sends its S to the switch and 1 / n of the result: t >= S (1 + 1 / n) / B (NVIDIA/nccl#2140 counts the
+// same), b <= 2 (n - 1) / (n + 1) · B, if that is more. All-gather: every GPU receives (n - 1) / n S; reduce-scatter:
+// sends it; broadcast: receives or sends S: b <= B for each. Parts of the group joined only by PCIe: the same for the
+// traffic in or out of a part with k GPUs over all its PCIe: for all-reduce and broadcast S, for the others (n - k) / n
+// S.
 Result<double> bus_limit(const GroupLinks& links, Collective collective) {
   const auto n = static_cast<double>(links.part.size());
   std::vector<double> gpu;

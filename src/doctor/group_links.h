@@ -1,9 +1,9 @@
 // Limits and usual rates of collective operations over the links between the GPUs of one machine. Pure.
 //
-// Rates are "bus bandwidths" (NCCL tests, doc/PERFORMANCE.md): the rate of the operation (bytes over time) times a factor that
-// makes it the rate of the busiest direction of each GPU's links in a ring. This is comparable with the link rates for any
-// number of GPUs. Without a ring (trees; reducing switches) the limit is higher, and derived from the least traffic over each
-// link.
+// Rates are "bus bandwidths" (NCCL tests, doc/PERFORMANCE.md): the rate of the operation (bytes over time) times a
+// factor that makes it the rate of the busiest direction of each GPU's links in a ring. This is comparable with the
+// link rates for any number of GPUs. Without a ring (trees; reducing switches) the limit is higher, and derived from
+// the least traffic over each link.
 #pragma once
 
 #include <set>
@@ -35,8 +35,8 @@ struct GroupLinks {
 // `all`: PCI addresses of the machine's GPUs. What has another address is a switch; virtual machines may hide it.
 GroupLinks links_of(std::span<const gpu::Gpu> gpus, const std::set<std::string>& all);
 
-// The highest bus bandwidth that the links allow with any algorithm. kUnavailable: the links are not known. Four A100 joined to
-// each other by four links of 25 GB/s each: 300 GB/s.
+// The highest bus bandwidth that the links allow with any algorithm. kUnavailable: the links are not known. Four A100
+// joined to each other by four links of 25 GB/s each: 300 GB/s.
 Result<double> bus_limit(const GroupLinks& links, Collective collective);
 
 // The part of the link rate that programs reach, according to NVIDIA's developers.

@@ -83,8 +83,8 @@ TEST(BusLimit, CountsNoLinksToGpusOutsideTheGroup) {
   EXPECT_FALSE(links.by_switch);
 }
 
-// Eight H100 on reducing switches: 18 links of 25 GB/s; 2 · 7 / 9 · 450 = 700 GB/s for all-reduce, 450 for the others. 480 GB/s
-// were measured (NVIDIA/nccl#1442).
+// Eight H100 on reducing switches: 18 links of 25 GB/s; 2 · 7 / 9 · 450 = 700 GB/s for all-reduce, 450 for the others.
+// 480 GB/s were measured (NVIDIA/nccl#1442).
 TEST(BusLimit, OfASwitchThatReducesIsHigherForAllReduce) {
   std::vector<Gpu> gpus;
   for (int i = 0; i < 8; ++i) gpus.push_back(joined_gpu(90, std::to_string(i), times(18, "switch"), 5));
@@ -123,8 +123,8 @@ TEST(BusLimit, WithoutNvlinkIsThatOfPcie) {
   EXPECT_FALSE(bus_limit(links_of(gpus, addresses_of(gpus)), Collective::kAllReduce).ok()) << "not known";
 }
 
-// Two pairs with bridges (4 links of 14.0625 GB/s): all-gather enters a pair over its two PCIe links, 3 / 2 · 63.0 GB/s = 94.5
-// of bus bandwidth; a GPU receives 56.25 + 31.5 = 87.8.
+// Two pairs with bridges (4 links of 14.0625 GB/s): all-gather enters a pair over its two PCIe links, 3 / 2 · 63.0 GB/s
+// = 94.5 of bus bandwidth; a GPU receives 56.25 + 31.5 = 87.8.
 TEST(BusLimit, OfPairsIsThatOfThePcieBetweenThem) {
   std::vector<Gpu> gpus;
   for (int i = 0; i < 4; ++i) gpus.push_back(joined_gpu(86, std::to_string(i), times(4, std::to_string(i ^ 1))));

@@ -26,8 +26,8 @@ struct InventoryGpu {
   gpu::Gpu gpu;
   std::optional<int64_t> numa_node;  // by /sys
   std::string cpus;                  // near the GPU, by /sys: "0-31"; empty: unknown
-  // Reported by NVIDIA's driver library if it runs (measured); else the multiprocessors from the cores and the cores of one
-  // (derived) and the cache from the catalogue by name (datasheet).
+  // Reported by NVIDIA's driver library if it runs (measured); else the multiprocessors from the cores and the cores of
+  // one (derived) and the cache from the catalogue by name (datasheet).
   std::optional<InventoryFigure> multiprocessors, l2_bytes;
 };
 void visit_fields(auto& visit, Is<InventoryGpu> auto& entry) {
@@ -41,8 +41,8 @@ void visit_fields(auto& visit, Is<InventoryGpu> auto& entry) {
 
 struct Inventory {
   std::vector<InventoryGpu> gpus;
-  // How GPU i reaches GPU j: "NV18" (number of NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE" "SYS"
-  // (gpu/gpu.h); "X" itself; "-" unknown.
+  // How GPU i reaches GPU j: "NV18" (number of NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE"
+  // "SYS" (gpu/gpu.h); "X" itself; "-" unknown.
   std::vector<std::vector<std::string>> matrix;
 };
 void visit_fields(auto& visit, Is<Inventory> auto& inventory) {

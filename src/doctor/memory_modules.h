@@ -30,8 +30,8 @@ void visit_fields(auto& visit, Is<MemoryModule> auto& module) {
   visit.optional("data_bits", module.data_bits);
 }
 
-// One structure: formatted part and strings, as /sys/firmware/dmi/entries/17-*/raw has it. Absent: not of type 17, or too
-// short.
+// One structure: formatted part and strings, as /sys/firmware/dmi/entries/17-*/raw has it. Absent: not of type 17, or
+// too short.
 std::optional<MemoryModule> parse_memory_module(std::string_view raw);
 
 // The memory channel of a slot: the letter or number in its names, nullopt without one.

@@ -54,8 +54,8 @@ Finding judge_mig(const GpuOfVendor& known) {
   return ok(finding, fmt::format("on, {}: name one in CUDA_VISIBLE_DEVICES", counted(instances, "instance")));
 }
 
-// NVIDIA's DCGM (dcgmlib, dcgm_gpu_hardware_limits.h) calls one replay or recovery an error; checksum errors, repaired by a
-// replay, matter from 100 per second on: fewer than 100 in total cannot reach that rate.
+// NVIDIA's DCGM (dcgmlib, dcgm_gpu_hardware_limits.h) calls one replay or recovery an error; checksum errors, repaired
+// by a replay, matter from 100 per second on: fewer than 100 in total cannot reach that rate.
 constexpr int64_t kReplayLimit = 1;
 constexpr int64_t kChecksumLimit = 100;
 

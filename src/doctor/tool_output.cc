@@ -239,8 +239,8 @@ struct NcclRun {
   bool reduces = false;
 };
 
-// "# Rank 0 Group 0 Pid 322 on server device 0 [0x1b] NVIDIA A100-SXM4-40GB"; rows: size, count, type, redop, root, then twice
-// time, algbw, busbw, #wrong. A row that is older has no root.
+// "# Rank 0 Group 0 Pid 322 on server device 0 [0x1b] NVIDIA A100-SXM4-40GB"; rows: size, count, type, redop, root,
+// then twice time, algbw, busbw, #wrong. A row that is older has no root.
 NcclRun nccl_run_of(const std::string& text) {
   NcclRun run;
   for (const std::vector<std::string>& words : lines_of(text)) {

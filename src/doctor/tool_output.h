@@ -1,5 +1,5 @@
-// Sets other tools' measurements on this machine beside the limit of their link: fio, iperf3, perftest (ib_write_bw and its
-// siblings), nccl-tests, nvbandwidth. Their output is read as users have it; a row per tool. Pure.
+// Sets other tools' measurements on this machine beside the limit of their link: fio, iperf3, perftest (ib_write_bw and
+// its siblings), nccl-tests, nvbandwidth. Their output is read as users have it; a row per tool. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace ridge::doctor {
 
-// The area to which the output belongs: "storage". kInvalid: of no tool that is known; the error lists them with the command
-// whose output is read.
+// The area to which the output belongs: "storage". kInvalid: of no tool that is known; the error lists them with the
+// command whose output is read.
 Result<std::string_view> area_of_output(std::string_view text);
 
 // Judges the facts' outputs (entry::kOutputs) that belong to this area; without any, says what to run.

@@ -1,7 +1,8 @@
-// Decoders run language models step by step. A step takes tokens of several sequences, each at its own length, and gives logits where they are
-// wanted. Keys and values stay in a cache of equal blocks; who owns which block is the caller's business (generate/).
+// Decoders run language models step by step. A step takes tokens of several sequences, each at its own length, and
+// gives logits where they are wanted. Keys and values stay in a cache of equal blocks; who owns which block is the
+// caller's business (generate/).
 //
-// One thread at a time. The form is that of paged attention (arXiv:2309.06180): OpenVINO's, ONNX Runtime's and vLLM's kernels take the same.
+// One thread at a time. The form is paged attention's (arXiv:2309.06180), as in OpenVINO, ONNX Runtime and vLLM.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@
 
 namespace ridge::engine {
 
-// U8: 8 bits per value, scales beside them. An engine may have FP32 and BF16 only where it computes in them (OpenVINO: BF16 with weights
-// in 16 bits on CPUs with BF16 only, FP32 where products are in FP32).
+// U8: 8 bits per value, scales beside them. An engine may have FP32 and BF16 only where it computes in them (OpenVINO:
+// BF16 with weights in 16 bits on CPUs with BF16 only, FP32 where products are in FP32).
 enum class CacheForm { kFp32, kBf16, kU8 };
 NameTable<CacheForm> names_of(CacheForm);  // fp32 bf16 u8
 
@@ -66,15 +67,16 @@ class Decoder {
   virtual const DecoderInfo& info() const = 0;
   // Resizes the cache to that number of blocks; its contents are lost. Error: memory.
   virtual Status reserve(int64_t blocks) = 0;
-  // Writes keys and values of the new tokens into the sequences' blocks. An error leaves those positions undefined, all before them as they were.
-  // kInvalid: a token outside the vocabulary, a block that was not reserved, too few blocks, a sequence longer than the context; nothing was run.
+  // Writes keys and values of the new tokens into the sequences' blocks. An error leaves those positions undefined, all
+  // before them as they were. kInvalid: a token outside the vocabulary, a block that was not reserved, too few blocks,
+  // a sequence longer than the context; nothing was run.
   virtual Result<Logits> step(std::span<const StepSequence> sequences) = 0;
   // Breaks off the step under way, as soon as the engine can; it ends with kCancelled. Thread-safe.
   virtual void terminate() {}
 };
 
-// Opens plan.folder with plan.engine. Errors: what the checkpoint has that the engine's decoder does not compute, by name; libraries that
-// were tried and why each failed. Steps of the fake engine sleep on `clock`.
+// Opens plan.folder with plan.engine. Errors: what the checkpoint has that the engine's decoder does not compute, by
+// name; libraries that were tried and why each failed. Steps of the fake engine sleep on `clock`.
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& clock = system_clock());
 
 }  // namespace ridge::engine

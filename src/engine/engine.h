@@ -1,8 +1,8 @@
 // Engines run models. open() turns a Plan into a Session; a Session runs.
 //
-// Memory: inputs are read in place from the caller's memory. An output is written in place into the caller's memory
-// when the caller gives some (its shape must then be right), otherwise the engine allocates it and the Output owns it.
-// Engines have no such form for string tensors (BYTES); they are converted from and to the wire layout of base/tensor.h.
+// Memory: inputs are read in place from the caller's memory. An output is written in place into memory that the caller
+// gives (its shape must then be right), otherwise the engine allocates it and the Output owns it. Engines have no such
+// form for string tensors (BYTES); they are converted from and to the wire layout of base/tensor.h.
 #pragma once
 
 #include <functional>
@@ -74,16 +74,16 @@ class Session {
   virtual ~Session() = default;
   virtual const Signature& signature() const = 0;
   virtual const Info& info() const = 0;
-  // `inputs` in the order of signature().inputs, and after them, if any is given, signature().optional_inputs; an omitted
-  // input has type kInvalid. `outputs` in the order of `wanted`, which indexes signature().outputs. `times`,
-  // if given, is filled in when the run succeeds.
+  // `inputs` in the order of signature().inputs, and after them, if any is given, signature().optional_inputs; an
+  // omitted input has type kInvalid. `outputs` in the order of `wanted`, which indexes signature().outputs. `times`, if
+  // given, is filled in when the run succeeds.
   virtual Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
                      RunTimes* times = nullptr) = 0;
   // Only with Plan::profile: ends profiling and returns the times of all runs but the first `skip_runs`, in order of
   // execution.
   virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
-  // Breaks off the runs under way, as soon as the engine can, and refuses later ones: both end with an error. Thread-safe. Engines
-  // that cannot be interrupted finish their runs (a GPU's, the fake engine).
+  // Breaks off the runs under way, as soon as the engine can, and refuses later ones: both end with an error.
+  // Thread-safe. Engines that cannot be interrupted finish their runs (a GPU's, the fake engine).
   virtual void terminate() {}
   // After terminate(), when the runs that it broke off have ended: runs are taken again.
   virtual void resume() {}
@@ -94,8 +94,8 @@ class Session {
   std::shared_ptr<const void> kept_;
 };
 
-// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. Runs of the fake engine
-// sleep on `clock`; those of other engines take real time.
+// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. Runs of the fake
+// engine sleep on `clock`; those of other engines take real time.
 Result<std::unique_ptr<Session>> open(const plan::Plan& plan, Clock& clock = system_clock());
 // Name, version and path of the engine that open() would use, without a model.
 Result<Info> find_engine(const plan::Plan& plan);

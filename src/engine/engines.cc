@@ -36,8 +36,8 @@ constexpr Ability kOnnxRuntimeAbilities[] = {
     {"int8", Source::kFile, DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"},
 };
 
-// A graph replays a whole run, which shortens runs of many small kernels; NHWC spares convolutions on tensor cores their transposes. The
-// exhaustive search for algorithms of convolutions is the provider's default.
+// A graph replays a whole run, which shortens runs of many small kernels; NHWC spares convolutions on tensor cores
+// their transposes. The exhaustive search for algorithms of convolutions is the provider's default.
 constexpr Switch kOnnxRuntimeSwitches[] = {
     {DeviceKind::kCuda, "cuda.enable_cuda_graph"},
     {DeviceKind::kCuda, "cuda.prefer_nhwc"},

@@ -1,5 +1,5 @@
-// The engines, one row each: their properties for the rest of the program before a model is opened. Adding one is a folder of
-// engine/ and a row of engines.cc; no other folder names an engine (cmake/check_layers.py).
+// The engines, one row each: their properties for the rest of the program before a model is opened. Adding one is a
+// folder of engine/ and a row of engines.cc; no other folder names an engine (cmake/check_layers.py).
 #pragma once
 
 #include <memory>
@@ -87,10 +87,10 @@ struct Engine {
   Parameters (*parameters)(const plan::Plan&) = nullptr;  // that make the backend open the plan
   // Reads a parameter of this backend, false: it is not one. Null: there are none.
   Result<bool> (*read_parameter)(const std::string& key, const std::string& value, plan::Plan&) = nullptr;
-  // The same of a plan for NVIDIA's GPU: its device and its options that are not among the parameters. Null: there are none.
+  // The same for NVIDIA's GPU: its device and the options that are not among the parameters. Null: there are none.
   std::vector<Accelerator> (*accelerators)(const plan::Plan&) = nullptr;
   Status (*read_accelerators)(std::span<const Accelerator>, const ServedShapes&, plan::Plan&) = nullptr;
-  // Says if a client's load request may set that option of the plan: it names no file, folder or library. Null: no option may be set.
+  // Says if a client's load request may set that option: it names no file, folder or library. Null: none may be.
   bool (*is_harmless)(std::string_view option) = nullptr;
   // Names the file from which the vendor's own server serves the plan under that name. Null: the vendor has no server.
   std::string (*model_server_text)(const std::string& name, const plan::Plan&) = nullptr;

@@ -1,5 +1,5 @@
-// The engine of tests, which follows a script (docs/contracts.md, "The fake engine"). It is a library that lies beside the
-// program where tests run, tests/unit/engine/fake, and is not installed.
+// The engine of tests, which follows a script (docs/contracts.md, "The fake engine"). It is a library that lies beside
+// the program where tests run, tests/unit/engine/fake, and is not installed.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The open libraries of an engine: each file once, under whatever name, until the process ends, because an engine's threads
-// and its log outlive any owner. Thread-safe.
+// The open libraries of an engine: each file once, under whatever name, until the process ends, because an engine's
+// threads and its log outlive any owner. Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,8 @@ class LoadedLibraries {
     return *table;
   }
 
-  // The first file of search.h's locations that is open or that `open(file)`, a Result<Library>, opens; null if there is none,
-  // with the reasons in `tried`.
+  // The first file of search.h's locations that is open or that `open(file)`, a Result<Library>, opens; null if there
+  // is none, with the reasons in `tried`.
   template <typename Open>
   const Library* find(const LibraryQuery& sought, const std::string& wanted, const Open& open, std::string& tried) {
     MutexLock lock(mutex_);  // held while a library loads, so that only one thread loads it

@@ -1,5 +1,5 @@
-// Rows of the tables of parameters that a served model's configuration gives (serve/engine_parameters.cc, */parameters.cc), and what
-// reads their values.
+// Rows of the tables of parameters that a served model's configuration gives (serve/engine_parameters.cc,
+// */parameters.cc), and what reads their values.
 #pragma once
 
 #include <map>

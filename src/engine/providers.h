@@ -1,5 +1,5 @@
-// Execution providers: those compiled into an engine's library, and whether one really runs a model here. The check may load
-// drivers and crash with them: call it in a child process.
+// Execution providers: those compiled into an engine's library, and whether one really runs a model here. The check may
+// load drivers and crash with them: call it in a child process.
 #pragma once
 
 #include <string>

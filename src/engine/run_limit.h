@@ -12,8 +12,8 @@ namespace ridge::engine {
 // Ends the process with status 3, as a thread inside an engine cannot be ended alone.
 void give_up(const std::string& why);
 
-// Real time, whatever clock a test has. A limit is reached when no run of the session has ended for so long while one is under way.
-// `stuck` is called if runs go on for 10 s more: the engine could not break them off.
+// Real time, whatever clock a test has. A limit is reached when no run of the session has ended for so long while one
+// is under way. `stuck` is called if runs go on for 10 s more: the engine could not break them off.
 std::unique_ptr<Session> with_run_limit(std::unique_ptr<Session> session, Nanoseconds limit,
                                         std::function<void(const std::string& why)> stuck = give_up);
 

@@ -32,9 +32,10 @@ struct Surroundings {
 };
 Surroundings surroundings(const LibraryQuery& sought, const std::string& wanted);
 
-// A named library is the only location searched (a file with another engine's name is ignored). Otherwise .deps (from the
-// program's folder upwards), python's site-packages, the system's loader; where the program itself is a python package, the
-// site-packages are first. The current folder is not searched: an installed program loads no code from where it happens to run.
+// Only a named library is searched (a file with another engine's name is ignored). Otherwise .deps (from the program's
+// folder upwards), python's site-packages, the system's loader; where the program itself is a python package, the
+// site-packages are first. The current folder is not searched: an installed program loads no code from where it happens
+// to run.
 std::vector<LibraryLocation> places(const LibraryQuery& sought, const Surroundings& around);
 
 }  // namespace ridge::engine

@@ -1,5 +1,5 @@
-// Any bytes are a question: the search ends, within the promised number of answers, and every answer can be shown in both
-// languages.
+// Any bytes are a question: the search ends, within the promised number of answers, and every answer can be shown in
+// both languages.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

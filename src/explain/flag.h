@@ -1,5 +1,5 @@
-// ridge's own verbs and their options, found in the help texts (docs/cli/<verb>.md), so that exactly what is documented is
-// explained. Immutable values.
+// ridge's own verbs and their options, found in the help texts (docs/cli/<verb>.md), so that exactly what is documented
+// is explained. Immutable values.
 #pragma once
 
 #include <string>

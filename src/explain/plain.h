@@ -11,9 +11,9 @@ namespace ridge::explain {
 // becomes ASCII.
 std::string plain(std::string_view name);
 
-// For messages: collapses blanks, keeps line breaks, converts typographic quotes and dashes to ASCII, drops terminal colours,
-// blanks other control characters: safe to show on a terminal. As long as the text or shorter. Keeps case, so that matches can
-// be shown as written.
+// For messages: collapses blanks, keeps line breaks, converts typographic quotes and dashes to ASCII, drops terminal
+// colours, blanks other control characters: safe to show on a terminal. As long as the text or shorter. Keeps case, so
+// that matches can be shown as written.
 std::string message_text(std::string_view text);
 
 }  // namespace ridge::explain

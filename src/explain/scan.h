@@ -18,8 +18,8 @@ struct CodeMention {
   std::string matched;  // the words that named it
 };
 
-// `text` in lower case. Each code once, in the order of the text. A version ("CUDA 12.8") does not count as a code: a number
-// counts only after a word such as "error", for XIDs also after a PCI address.
+// `text` in lower case. Each code once, in the order of the text. A version ("CUDA 12.8") does not count as a code: a
+// number counts only after a word such as "error", for XIDs also after a PCI address.
 std::vector<CodeMention> codes_in(const Book& book, std::string_view text);
 
 // A query that is nothing but a family and a number ("cuda 700", "XID79", "nccl:3") or a number alone (all families).

@@ -136,7 +136,8 @@ Result<KeyTable> KeyTable::parse(std::string_view text, std::shared_ptr<KeyUse> 
   return table;
 }
 
-// Looks at all of them: the time says nothing about which. A key that has several rows has the groups of them all, and the first one's name.
+// Looks at all of them: the time says nothing about which. A key that has several rows has the groups of them all, and
+// the first one's name.
 std::optional<KeyTable::Row> KeyTable::row_of(std::string_view key) const {
   std::optional<Row> found;
   Digest digest;

@@ -1,4 +1,4 @@
-// Which calls a client may make, by its key. One policy for all protocols: each names the groups of its calls by the constants below.
+// Which calls a client may make, by its key. One policy for all protocols: each names its groups by these constants.
 //
 // A file has one key a line, behind the groups that it opens:
 //

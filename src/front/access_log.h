@@ -1,7 +1,7 @@
 // AccessLog: one line per answered call, for all protocols.
 //
-// No request waits for it: a thread writes the lines ten times a second; what is not taken is dropped and counted. The file
-// is followed by its name: when that names another file, as after logrotate, the next lines go there. Thread-safe.
+// No request waits for it: a thread writes the lines ten times a second; what is not taken is dropped and counted. The
+// file is followed by its name: when that names another file, as after logrotate, the next lines go there. Thread-safe.
 #pragma once
 
 #include <chrono>

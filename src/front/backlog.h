@@ -1,5 +1,5 @@
-// Backlog<T>: values on their way from request threads to a thread that writes or sends them. Bounded: one that does not fit is dropped
-// and counted, and no caller waits. Thread-safe.
+// Backlog<T>: values on their way from request threads to a thread that writes or sends them. Bounded: one that does
+// not fit is dropped and counted, and no caller waits. Thread-safe.
 #pragma once
 
 #include <cstddef>

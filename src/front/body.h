@@ -1,8 +1,8 @@
 // Body: the bytes of one message, contiguous and aligned for tensors, growing as they arrive.
 //
-// Memory follows the received size, not the declared one: at most kAhead beyond it. Large bodies grow by remapping pages, not
-// by copying. The start may be skewed so that a chosen byte (the first tensor's) lies on a cache line.
-// Body: one thread at a time. BodyPool: thread-safe.
+// Memory follows the received size, not the declared one: at most kAhead beyond it. Large bodies grow by remapping
+// pages, not by copying. The start may be skewed so that a chosen byte (the first tensor's) lies on a cache line. Body:
+// one thread at a time. BodyPool: thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class Body {
 
   // Forgets the content; the byte at offset `align_at` of the new content will be aligned. Before anything else.
   void start(size_t align_at);
-  // Space for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only, also when
-  // the budget is spent.
+  // Space for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only, also
+  // when the budget is spent.
   std::span<std::byte> room(size_t wanted);
   // The first `count` bytes of that space now hold content.
   void commit(size_t count) { size_ += count; }

@@ -1,7 +1,7 @@
 // The clients that may do what is not for everybody: use shared memory, load and unload models. Pure.
 //
-// Shared memory: the server reads and writes an object of this machine for the client, with the server's rights; only a process of
-// this machine can have created one for that purpose. Models: a client that may load them decides what the server runs.
+// Shared memory: the server reads and writes an object of this machine with its own rights; only a process of this
+// machine can have created one for that. Models: a client that may load them decides what the server runs.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace ridge::front {
 
-// An operator's calls, not traffic. At its end calls that run are waited for, and others are dropped; what they use must outlive it.
+// An operator's calls, not traffic. Its end waits for calls that run and drops others; what they use outlives it.
 struct ControlThreads {
   static constexpr size_t kMostWaiting = 64;
   static constexpr size_t kLoads = 4;  // as at start; a load that takes long does not hold up the others

@@ -7,8 +7,8 @@
 
 namespace ridge::front {
 
-// Never empty; at most `longest` bytes, because a name of a request, which messages repeat, may be as long as its body; bytes that
-// are not UTF-8 become U+FFFD.
+// Never empty; at most `longest` bytes, because a name of a request, which messages repeat, may be as long as its body;
+// bytes that are not UTF-8 become U+FFFD.
 std::string error_text(std::string_view message, size_t longest);
 
 }  // namespace ridge::front

@@ -17,8 +17,8 @@ Result<DataType> read_data_type(std::string_view name);
 // The parameter "timeout" [microseconds], 0 or more; 0 = none.
 void set_timeout(serve::InferRequest& request, int64_t microseconds);
 
-// The parameters shared_memory_region, _offset and _byte_size of a tensor: a part of a region if they name one, an error if one is
-// missing.
+// The parameters shared_memory_region, _offset and _byte_size of a tensor: a part of a region if they name one, an
+// error if one is missing.
 Result<std::optional<serve::SharedMemoryView>> region_part(std::optional<std::string> region,
                                                            std::optional<uint64_t> offset,
                                                            std::optional<uint64_t> byte_size);

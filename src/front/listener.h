@@ -1,7 +1,7 @@
-// Listener: a socket that is listened on: of an address and port, of a path ("unix:/run/ridge.sock"), or passed by the service manager.
+// Listener: a listening socket: of an address and port, of a path ("unix:/run/ridge.sock"), or the service manager's.
 //
-// A path's socket belongs to this process: one that an ended process has left is replaced, one that answers is not, and the file is
-// removed with its owner.
+// A path's socket belongs to this process: one that an ended process has left is replaced, one that answers is not, and
+// the file is removed with its owner.
 #pragma once
 
 #include <cstdint>

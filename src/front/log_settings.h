@@ -1,6 +1,6 @@
 // The log's settings as the protocols' logging extension names them. Of the process; thread-safe.
 //
-// The log has one threshold, so a level is on only with all levels above it. Lines go to standard error, as text or JSON.
+// The log has one threshold: a level is on with all levels above it. Lines go to standard error, as text or JSON.
 #pragma once
 
 #include <cstdint>

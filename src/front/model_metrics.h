@@ -1,5 +1,5 @@
-// The counters of a served model version, one row each: the source of the protocol's statistics and Prometheus' text. A new
-// metric is a row here, its counter in serve::ModelStatistics and its entry in data/explain/*/metrics.md. Pure.
+// The counters of a served model version, one row each: the source of the protocol's statistics and Prometheus' text. A
+// new metric is a row here, its counter in serve::ModelStatistics and its entry in data/explain/*/metrics.md. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Reloaded<T>: a value made of files, and made again when one of them has changed: certificates, keys.
 //
-// Files that cannot be used leave the value as it is, with one warning. Readers hold snapshots. Thread-safe, but look() is one thread's.
+// Unusable files leave the value as it is, with one warning. Readers hold snapshots. Thread-safe, but look().
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ class Reloaded {
     return current_;
   }
 
-  // Reads the files if they have changed since the last look. Files that belong together may be seen halfway: they get a second look
-  // before they are called unusable.
+  // Reads the files if they have changed since the last look. Files that belong together may be seen halfway: they get
+  // a second look before they are called unusable.
   void look() {
     std::vector<FileStamp> stamps = stamps_of(files_);
     if (stamps != stamps_) looks_left_ = kLooks;

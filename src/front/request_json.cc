@@ -24,8 +24,8 @@ const char* type_text(const dom::element& value) {
   }
 }
 
-// simdjson refuses integers beyond 64 bits, which JSON allows and floating point tensors can hold: the same text with such
-// integers written as fractions.
+// simdjson refuses integers beyond 64 bits, which JSON allows and floating point tensors can hold: the same text with
+// such integers written as fractions.
 std::string with_long_integers_as_fractions(std::string_view json) {
   constexpr size_t kSafeDigits = 18;
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };

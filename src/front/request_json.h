@@ -1,5 +1,5 @@
-// Reading the JSON of requests whose size matters: simdjson's parser, with what the protocols need on top, and members of objects.
-// Small calls of operators use base/json.h. One parser per thread; the rest is pure.
+// Reading the JSON of requests whose size matters: simdjson's parser, with what the protocols need on top, and members
+// of objects. Small calls of operators use base/json.h. One parser per thread; the rest is pure.
 #pragma once
 
 #include <simdjson.h>
@@ -18,7 +18,8 @@ namespace ridge::front {
 class JsonParser {
  public:
   JsonParser();
-  // `json` is a part of a Body, with readable bytes behind it. Integers beyond 64 bits become fractions. The error is for the client.
+  // `json` is a part of a Body, with readable bytes behind it. Integers beyond 64 bits become fractions. The error is
+  // for the client.
   Result<simdjson::dom::object> parse(std::string_view json);
 
  private:

@@ -1,5 +1,5 @@
-// The metrics of a language model, one row each, with vLLM's names where vLLM has them. A new one is a row here, its figure in serve::TextFigures and
-// its entry in data/explain/*/metrics.md. Pure.
+// The metrics of a language model, one row each, with vLLM's names where vLLM has them. A new one is a row here, its
+// figure in serve::TextFigures and its entry in data/explain/*/metrics.md. Pure.
 #pragma once
 
 #include <span>
@@ -26,8 +26,8 @@ std::span<const TextMetric> text_metrics();
 // Figures of all language models that serve.
 std::vector<serve::TextFigures> text_figures(const serve::Service& service);
 
-// One family per name, with one series per model version. vLLM's have its label model_name, so that its dashboards show them; ridge's have
-// model, as the others.
+// One family per name, with one series per model version. vLLM's have its label model_name, so that its dashboards show
+// them; ridge's have model, as the others.
 std::vector<telemetry::MetricFamily> text_families(std::span<const serve::TextFigures> models);
 
 }  // namespace ridge::front

@@ -127,7 +127,8 @@ Status use_client_ca(SSL_CTX& context, const std::string& file, const std::strin
   return {};
 }
 
-// Chooses the protocol of the port that the client offers (Stream says which); a client that offers none of these may try all the same.
+// Chooses the protocol of the port that the client offers (Stream says which); a client that offers none of these may
+// try all the same.
 int choose_protocol(SSL* session, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
   const auto* text = static_cast<const char*>(SSL_get_app_data(session));

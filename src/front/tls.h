@@ -25,8 +25,8 @@ struct TlsMaterial {
 
 using Tls = Reloaded<TlsMaterial>;
 
-// Errors: a file cannot be read, holds no PEM of its kind; the key is encrypted, or not the certificate's; the certificate is not valid
-// now.
+// Errors: a file cannot be read, holds no PEM of its kind; the key is encrypted, or not the certificate's; the
+// certificate is not valid now.
 Result<TlsMaterial> read_tls(const TlsFiles& files);
 Result<std::shared_ptr<Tls>> open_tls(const TlsFiles& files);
 

@@ -1,5 +1,5 @@
-// Trace: what is recorded of one traced request. It becomes spans when its last holder lets it go: so neither a client that leaves nor a
-// worker that answers late can reach one that is on its way.
+// Trace: what is recorded of one traced request. It becomes spans when its last holder lets it go: so neither a client
+// that leaves nor a worker that answers late can reach one that is on its way.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // Tracer: which requests are traced, and the way of their traces to a collector.
 //
-// A request whose caller sends a W3C context is traced if the caller's flag says so; of the others one in `rate` is. Traces leave in
-// batches by a thread of their own: no request waits for the collector. A fixed number may wait, others are dropped and counted, like
-// those of a batch that the collector does not take.
+// A request whose caller sends a W3C context is traced if the caller's flag says so; of the others one in `rate` is.
+// Traces leave in batches by a thread of their own: no request waits for the collector. A fixed number may wait, others
+// are dropped and counted, like those of a batch that the collector does not take.
 // Thread-safe, but flush() is one thread's.
 #pragma once
 
@@ -43,7 +43,8 @@ struct TraceRequest {
   TimePoint arrived;
 };
 
-// Settings by the names of the protocols' trace extension: trace_level, trace_rate, trace_count, log_frequency, trace_file, trace_mode.
+// Settings by the names of the protocols' trace extension: trace_level, trace_rate, trace_count, log_frequency,
+// trace_file, trace_mode.
 using TraceSettings = std::vector<std::pair<std::string, std::vector<std::string>>>;
 // Absent: back to the server's own.
 using TraceChanges = std::map<std::string, std::optional<std::vector<std::string>>>;

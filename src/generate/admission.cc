@@ -38,8 +38,8 @@ Status Scheduler::State::add(Request request, Nanoseconds now) {
   sequence->prompt_tokens = sequence->length();
   const Request& given = sequence->request;
 
-  // Short prompts come before long ones that came a little earlier, but only a multiple of the difference of their services (EDF with due times of equal
-  // stretch: Bender, Chakrabarti, Muthukrishnan: Flow and stretch metrics, SODA 1998).
+  // Short prompts pass long ones that came earlier, but only by a multiple of the difference of their services (EDF
+  // with due times of equal stretch: Bender, Chakrabarti, Muthukrishnan: Flow and stretch metrics, SODA 1998).
   constexpr double kStretch = 4;
   const double known = line.line().known() ? 1 : 0;
   const int64_t reused = static_cast<int64_t>(cached_prefix(*sequence).size()) * settings.cache.block_tokens;
@@ -150,7 +150,8 @@ void Scheduler::State::preempt(Sequence& sequence) {
   queue.add(sequence);
 }
 
-// The running sequence whose preemption costs the fewest tokens; blocks that others hold too are not lost. Rather one that frees a block.
+// The running sequence whose preemption costs the fewest tokens; blocks that others hold too are not lost. Rather one
+// that frees a block.
 Sequence* Scheduler::State::least_recomputation() const {
   Sequence* best = nullptr;
   std::pair<bool, int64_t> least;
@@ -219,8 +220,8 @@ double Scheduler::State::seconds_until_free(double blocks, double step_seconds) 
   return steps * step_seconds;
 }
 
-// The step under way, then steps that each have room for some prompt tokens beside the decodes, until `work` and `tokens` more are computed; later where
-// blocks have to become free first.
+// The step under way, then steps that each have room for some prompt tokens beside the decodes, until `work` and
+// `tokens` more are computed; later where blocks have to become free first.
 Nanoseconds Scheduler::State::first_token_after(FairQueue::Work work, const Sequence* sequence, int64_t tokens,
                                                 Nanoseconds now) const {
   const StepLine& pace = line.line();

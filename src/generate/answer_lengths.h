@@ -1,4 +1,5 @@
-// Learns which part of the tokens that they may take answers have taken so far; predicts the blocks of running sequences. Pure; one thread.
+// Learns which part of the tokens that they may take answers have taken so far; predicts the blocks of running
+// sequences. Pure; one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// The blocks of a decoder's cache: who holds which, and which free ones still hold content that a new sequence can use. One thread.
+// The blocks of a decoder's cache: their holders, and free ones whose content a new sequence can use. One thread.
 //
-// A full block's content has a number. It stands for the block's tokens and, through its parent's number, for all tokens before them: a block is
-// found by exactly that, the hash only leads there. A number is never used twice. Free blocks keep their content until they are
-// taken, the least recently released first.
+// A full block's content has a number. It stands for the block's tokens and, through its parent's number, for all
+// tokens before them: a block is found by exactly that, the hash only leads there. A number is never used twice. Free
+// blocks keep their content until they are taken, the least recently released first.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class BlockPool {
   uint64_t content(int32_t block) const { return blocks_[block].content; }
   // The block with these tokens after the content `parent`.
   std::optional<int32_t> find(uint64_t parent, std::span<const int32_t> tokens) const;
-  // The held block is full of these tokens. Where another block has the same content already, that one is held instead and `block` released: the
-  // answer is the block to use from now on.
+  // The held block is full of these tokens. Where another block has the same content already, that one is held instead
+  // and `block` released: the answer is the block to use from now on.
   int32_t fill(int32_t block, uint64_t parent, std::span<const int32_t> tokens);
 
  private:

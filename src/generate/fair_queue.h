@@ -1,9 +1,10 @@
-// FairQueue: in what order waiting sequences begin. Preempted ones first, then those with a deadline by when they must begin at the latest, then the rest:
-// the key that has had the least service, and of one key the sequence that is due first. Pure; one thread.
+// FairQueue: in what order waiting sequences begin. Preempted ones first, then those with a deadline by when they must
+// begin at the latest, then the rest: the key with the least service, and of a key the sequence due first. Pure; one
+// thread.
 //
-// Service is in predicted seconds, charged as it is given, as answers' lengths are not known before: start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM
-// 1996) with the counters of the virtual token counter (Sheng et al.: Fairness in Serving Large Language Models, OSDI 2024). A key that begins to
-// wait starts at the virtual time, so unused time earns no credit.
+// Service is in predicted seconds, charged as given, as lengths are unknown before: start-time fair queueing (Goyal,
+// Vin, Cheng: SIGCOMM 1996) with the counters of the virtual token counter (Sheng et al.: Fairness in Serving Large
+// Language Models, OSDI 2024). A key that begins to wait starts at the virtual time, so unused time earns no credit.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Drafts of the next tokens from a sequence's own text: what followed the longest earlier occurrence of its end (prompt lookup decoding, Saxena 2023; as
-// LZ77 finds its matches, by a chain of equal pairs). One thread.
+// Drafts of the next tokens from a sequence's own text: what followed the longest earlier occurrence of its end (prompt
+// lookup decoding, Saxena 2023; as LZ77 finds its matches, by a chain of equal pairs). One thread.
 #pragma once
 
 #include <cstddef>

@@ -64,8 +64,9 @@ void Scheduler::State::take_prompt_chances(const Part& part, std::span<const flo
   }
 }
 
-// The next token, and as far as the drafts are what is drawn the ones after it. A draft is one certain token, so to draw from the model's distribution and
-// to compare is rejection sampling (arXiv:2211.17192): the answer is the same as without drafts, token for token.
+// The next token, and as far as the drafts are what is drawn the ones after it. A draft is one certain token, so to
+// draw from the model's distribution and to compare is rejection sampling (arXiv:2211.17192): the answer is the same as
+// without drafts, token for token.
 void Scheduler::State::take_answers(const Part& part, std::span<const float> rows, std::vector<Event>& events) {
   Sequence& sequence = *part.sequence;
   const Request& request = sequence.request;

@@ -9,7 +9,8 @@
 namespace ridge::generate {
 namespace {
 
-// Four values at a time, as every x86-64 and ARM64 CPU has them (GCC's and clang's vector extension): compilers do not vectorise the loop by themselves.
+// Four values at a time, as every x86-64 and ARM64 CPU has them (GCC's and clang's vector extension): compilers do not
+// vectorise the loop by themselves.
 constexpr size_t kLanes = 4;
 using Floats = float __attribute__((vector_size(kLanes * sizeof(float))));
 using Integers = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t))));

@@ -139,8 +139,8 @@ int32_t Sampler::draw_of_all(std::span<const float> logits, float largest, doubl
   return last;
 }
 
-// Tokens and weights that top_k and min_p leave, in the order of the tokens; returns the sum of their weights. Tokens that top_p is sure to leave out
-// are in the sum only.
+// Tokens and weights that top_k and min_p leave, in the order of the tokens; returns the sum of their weights. Tokens
+// that top_p is sure to leave out are in the sum only.
 double Sampler::collect(std::span<const float> logits, float largest, const Sampling& sampling) {
   const auto scale = static_cast<float>(1 / sampling.temperature);
   const auto least = static_cast<float>(sampling.min_p);
@@ -170,8 +170,9 @@ double Sampler::collect(std::span<const float> logits, float largest, const Samp
   return total;
 }
 
-// Keeps the fewest of the heaviest candidates whose sum is at least `wanted`, in their order; returns that sum. One pass sorts masses by the first bits
-// of the weights (an eighth of a power of two), so that only those at the boundary are sorted. Of equal weights the first tokens are kept.
+// Keeps the fewest of the heaviest candidates whose sum is at least `wanted`, in their order; returns that sum. One
+// pass sorts masses by the first bits of the weights (an eighth of a power of two), so that only those at the boundary
+// are sorted. Of equal weights the first tokens are kept.
 double Sampler::keep_nucleus(double wanted) {
   constexpr int kShift = 20;
   const auto bin_of = [](float weight) { return std::bit_cast<uint32_t>(weight) >> kShift; };

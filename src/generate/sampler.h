@@ -1,5 +1,6 @@
-// Sampler: a row of logits → the next token, and chances for logprobs. The order is vLLM's: masks, bias, penalties, temperature, min_p, top_k, top_p.
-// The token drawn depends on the logits, the parameters, the seed and the token's index in the answer, and on nothing else. One thread.
+// Sampler: a row of logits → the next token, and chances for logprobs. The order is vLLM's: masks, bias, penalties,
+// temperature, min_p, top_k, top_p. The token drawn depends on the logits, the parameters, the seed and the token's
+// index in the answer, and on nothing else. One thread.
 //
 // No sort of the vocabulary: the k largest by a heap over one pass, the nucleus by bins of mass.
 #pragma once

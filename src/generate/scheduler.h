@@ -1,7 +1,8 @@
-// Scheduler: which tokens of which sequences run in the next step of a decoder, and what became of them. Pure: no clock, no threads, no decoder;
-// the caller runs the steps (serve/). Continuous batching (Orca, OSDI 2022) over blocks of a cache (arXiv:2309.06180) with chunked prefill (arXiv:2308.16369).
+// Scheduler: which tokens of which sequences run in the next step of a decoder, and what became of them. Pure: no
+// clock, no threads, no decoder; the caller runs the steps (serve/). Continuous batching (Orca, OSDI 2022) over blocks
+// of a cache (arXiv:2309.06180) with chunked prefill (arXiv:2308.16369).
 //
-// A round: add() and cancel() as requests come and go; next() → a Step; the caller runs it; done() with the logits → events. One thread.
+// A round: add() and cancel() as requests come and go; next() → a Step, which the caller runs; done() → events.
 #pragma once
 
 #include <cstdint>
@@ -97,8 +98,8 @@ struct Settings {
   std::optional<int64_t> most_tokens = {};  // of a step; empty: from the goal and the step line, else kUsualStepTokens
   std::optional<Nanoseconds> token_goal = {};  // between two tokens of a sequence
   StepLine line;                               // of the decoder, as measured; refined by done()
-  // Probability, at an admission, that the running answers outgrow the blocks, which costs preemptions; from the lengths of answers so far. 0: every
-  // sequence gets in only with all blocks to its end, and none is ever preempted.
+  // Probability, at an admission, that the running answers outgrow the blocks, which costs preemptions; from the
+  // lengths of answers so far. 0: every sequence gets in only with all blocks to its end, and none is ever preempted.
   double overbooking = 0.01;
   bool prefix_reuse = true;
   bool speculate = true;  // n-gram drafts, where the step line says that they pay
@@ -121,14 +122,15 @@ struct Step {
   std::vector<Id> ids;  // of the sequences, in their order
 };
 
-// An allocation that fails throws in add(), which then has changed nothing, and in take_ended(), which loses nothing; elsewhere it ends one sequence.
+// An allocation that fails throws in add(), which then has changed nothing, and in take_ended(), which loses nothing;
+// elsewhere it ends one sequence.
 class Scheduler {
  public:
   explicit Scheduler(Settings settings);
   ~Scheduler();
 
-  // kInvalid: longer than the context, or than the whole cache; an id in use; sampling parameters out of range. kUnavailable: the deadline cannot be met;
-  // the message has the prediction.
+  // kInvalid: longer than the context, or than the whole cache; an id in use; sampling parameters out of range.
+  // kUnavailable: the deadline cannot be met; the message has the prediction.
   Status add(Request request, Nanoseconds now);
   // Leaves the steps from the next one on; its event comes with the next take_ended(). Unknown ids are ignored.
   void cancel(Id id);

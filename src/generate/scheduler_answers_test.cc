@@ -1,4 +1,5 @@
-// Answers do not depend on what else runs: each is compared to the answer of the same request alone, in one piece, without reuse and drafts.
+// Answers do not depend on what else runs: each is compared to the answer of the same request alone, in one piece,
+// without reuse and drafts.
 #include <gtest/gtest.h>
 
 #include "generate/test_decoder.h"

@@ -123,7 +123,8 @@ class AnyRun {
     if (settings_.most_tokens) {
       EXPECT_LE(step.load.tokens, *settings_.most_tokens);
     } else if (settings_.token_goal && simulation_.scheduler.line().known()) {
-      // The decodes alone may take longer; one block of a prompt joins them however long they take, with its rows of logprobs.
+      // The decodes alone may take longer; one block of a prompt joins them however long they take, with its rows of
+      // logprobs.
       const StepLine& line = simulation_.scheduler.line();
       const double decodes =
           line.seconds({static_cast<double>(step.sequences.size()), step.load.cached, 0, step.load.rows});

@@ -1,5 +1,5 @@
-// State of a Scheduler. Its functions lie by subject: admission.cc (who gets in, with which blocks), step_policy.cc (a step's content),
-// results.cc (its outcome), scheduler.cc (the rest).
+// State of a Scheduler. Its functions lie by subject: admission.cc (who gets in, with which blocks), step_policy.cc (a
+// step's content), results.cc (its outcome), scheduler.cc (the rest).
 #pragma once
 
 #include <memory>

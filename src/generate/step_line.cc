@@ -20,11 +20,13 @@ void set_terms(StepLine& line, const LineTerms& terms) {
   line.per_row = terms[4];
 }
 
-// A few disturbed points may be explained best by what no decoder does, and then tell nonsense of larger steps. A cached token is read where a new one is
-// computed. A pair costs 4 · hidden FLOPs per layer where a token costs some 24 · hidden², so 1/64 is far above what any model has.
+// A few disturbed points may be explained best by what no decoder does, and then tell nonsense of larger steps. A
+// cached token is read where a new one is computed. A pair costs 4 · hidden FLOPs per layer where a token costs some 24
+// · hidden², so 1/64 is far above what any model has.
 bool plausible(const LineTerms& terms) { return terms[2] <= terms[1] && terms[3] <= terms[1] / 64; }
 
-// Solves for the terms in `chosen` (bits), the others are 0. Empty: they are not independent, or one is negative, or they are not plausible.
+// Solves for the terms in `chosen` (bits), the others are 0. Empty: they are not independent, or one is negative, or
+// they are not plausible.
 std::optional<LineTerms> solve_of(const NormalEquations& sums, unsigned chosen) {
   std::array<size_t, kTerms> index{};
   size_t count = 0;

@@ -1,6 +1,7 @@
-// The time of a decoder's step as a line: fixed + per token · new tokens + per cached token · tokens that attention reads + per pair · further pairs of
-// attention + per row · rows of logits, but never below the time of reading the weights once. Measured: it is straight beyond a few tokens; without the
-// rows, of which a prompt has one and decodes have one each, a 90 M model's prefill is 8 to 11 % shorter than the line. Pure.
+// The time of a decoder's step as a line: fixed + per token · new tokens + per cached token · tokens that attention
+// reads + per pair · further pairs of attention + per row · rows of logits, but never below the time of reading the
+// weights once. Measured: it is straight beyond a few tokens; without the rows, of which a prompt has one and decodes
+// have one each, a 90 M model's prefill is 8 to 11 % shorter than the line. Pure.
 #pragma once
 
 #include <array>
@@ -42,8 +43,8 @@ struct StepLine {
   double seconds(const StepLoad& load) const;
   // Time that the load adds to `fixed`.
   double added(const StepLoad& load) const;
-  // Most new tokens of one sequence that join a step that computes `load` already, so that it ends within `seconds`, or takes no longer than the floor; at
-  // least 0.
+  // Most new tokens of one sequence that join a step that computes `load` already, so that it ends within `seconds`, or
+  // takes no longer than the floor; at least 0.
   double tokens_within(double seconds, const StepLoad& load, double past) const;
   bool known() const { return per_token > 0; }
 };
@@ -71,9 +72,10 @@ struct NormalEquations {
   LineTerms solve() const;
 };
 
-// A line that follows what is measured: exponentially forgotten least squares of relative errors (Haykin, Adaptive Filter Theory, chapter on RLS). The
-// line that it began with stays in the sums as a weak prior, so that what the steps do not show (only decodes for an hour) does not wander off. A
-// disturbed step counts as little as its error is beyond the usual one (Huber 1964). Without a line to begin with, it fits the first steps.
+// A line that follows what is measured: exponentially forgotten least squares of relative errors (Haykin, Adaptive
+// Filter Theory, chapter on RLS). The line that it began with stays in the sums as a weak prior, so that what the steps
+// do not show (only decodes for an hour) does not wander off. A disturbed step counts as little as its error is beyond
+// the usual one (Huber 1964). Without a line to begin with, it fits the first steps.
 class RefinedLine {
  public:
   explicit RefinedLine(StepLine first) : first_(first), line_(first) {}

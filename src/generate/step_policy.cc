@@ -98,7 +98,7 @@ double acceptance(const Sequence& sequence) { return (1 + sequence.accepted) / (
 
 }  // namespace
 
-// Tokens of drafts join one by one, the most likely first, as long as the expected tokens per second of the decodes rise:
+// Tokens of drafts join one by one, the most likely first, while the expected tokens per second of decodes rise:
 //   (expected + chance) / seconds(with it) > expected / seconds(without).
 // For one sequence alone this is: seconds(k + 1 tokens) / seconds(1) < expected accepted + 1.
 void Scheduler::State::add_drafts() {
@@ -150,8 +150,8 @@ void Scheduler::State::add_drafts() {
 // Longest predicted time of a step that keeps to the goal although the line is off by its usual error.
 double Scheduler::State::goal_seconds() const { return to_seconds(*settings.token_goal) / (1 + line.usual_error()); }
 
-// New tokens of a sequence with `past` computed ones that may join a step of `load`. The first chunk of a step is never empty, so that prompts go on
-// however low the goal.
+// New tokens of a sequence with `past` computed ones that may join a step of `load`. The first chunk of a step is never
+// empty, so that prompts go on however low the goal.
 int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool first) const {
   const StepLine& pace = line.line();
   if (settings.most_tokens || !settings.token_goal || !pace.known()) {
@@ -166,8 +166,9 @@ int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool f
   return tokens < least ? 0 : tokens;
 }
 
-// Prompts under way, and of those that wait the next of its kind, compete by the order of the queue. But prompts that the step can finish pass one that it
-// cannot, the shortest first, in three steps of four: otherwise a long one that is late on a busy server would keep all others out until its last token.
+// Prompts under way, and of those that wait the next of its kind, compete by the order of the queue. But prompts that
+// the step can finish pass one that it cannot, the shortest first, in three steps of four: otherwise a long one that is
+// late on a busy server would keep all others out until its last token.
 void Scheduler::State::add_prefills() {
   constexpr int kMostPassed = 3;
   std::vector<Sequence*> prefills;

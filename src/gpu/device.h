@@ -1,6 +1,6 @@
-// Devices that run kernels, CUDA GPUs and OpenCL devices alike: their properties, and workspaces that compile programs, keep
-// buffers and run kernels and copies. Used by everything that measures GPUs (limits/accelerator) or compares kernels (lab). Not
-// for the state of GPUs (gpu/gpu_reader.h), nor for the driver's own objects (gpu/cuda, shared with engines and NCCL).
+// Devices that run kernels, CUDA GPUs and OpenCL devices alike: their properties, and workspaces that compile programs,
+// keep buffers and run kernels and copies. Used by everything that measures GPUs (limits/accelerator) or compares
+// kernels (lab). Not for the state of GPUs (gpu/gpu_reader.h), nor the driver's own objects (gpu/cuda).
 #pragma once
 
 #include <cstddef>
@@ -90,8 +90,8 @@ class Workspace {
   virtual Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1) = 0;
   // The same for launches in sequence.
   Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
-  // The launches, `times` times in a row, as one operation; records without running. Their kernels have run before: a first
-  // launch may load code, which a recording forbids (CUDA C++ Programming Guide, lazy loading).
+  // The launches, `times` times in a row, as one operation; records without running. Their kernels have run before: a
+  // first launch may load code, which a recording forbids (CUDA C++ Programming Guide, lazy loading).
   virtual Result<Recording> record(std::span<const Launch> launches, int times = 1);
 
   virtual Result<GemmPlan> plan(const GemmProblem& problem);

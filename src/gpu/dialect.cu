@@ -1,8 +1,8 @@
-// One source, two languages: common names for what CUDA C++ and OpenCL C call differently. A kernel that needs more is written
-// twice.
+// One source, two languages: common names for what CUDA C++ and OpenCL C call differently. A kernel that needs more is
+// written twice.
 #ifdef __OPENCL_VERSION__
 #define KERNEL __kernel void
-#define KERNEL_OF(x, y) __kernel __attribute__((reqd_work_group_size(x, y, 1))) void  // only with blocks of x · y threads
+#define KERNEL_OF(x, y) __kernel __attribute__((reqd_work_group_size(x, y, 1))) void  // blocks of x · y threads
 #define DEVICE  // before the type of a function called by kernels
 #define UNROLL  // before a loop whose arrays belong in registers
 #define GLOBAL __global
@@ -10,7 +10,7 @@
 #define SHARED_POINTER __local  // a pointer to shared memory
 #define DYNAMIC_SHARED(type, name, count) __local type name[count]  // of the size that the launch gives
 #define RESTRICT restrict
-#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)  // all threads of the block have arrived; they see each other's shared memory
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)  // all threads of the block have arrived, and see shared memory alike
 #define THREAD_X ((int)get_local_id(0))
 #define THREAD_Y ((int)get_local_id(1))
 #define BLOCK_X ((int)get_group_id(0))
@@ -43,8 +43,8 @@
 #define INFINITE __int_as_float(0x7f800000)
 #endif
 
-// Reduces `value` over all threads of the block, a power of two of them, into `value` of each: JOIN(a, b) is fmaxf or ADD.
-// `part` is one float of shared memory per thread; it may be reused at once.
+// Reduces `value` over all threads of the block, a power of two of them, into `value` of each: JOIN(a, b) is fmaxf or
+// ADD. `part` is one float of shared memory per thread; it may be reused at once.
 #define ADD(a, b) ((a) + (b))
 #define OVER_BLOCK(JOIN, value, part, threads)                                           \
   BARRIER();                                                                             \

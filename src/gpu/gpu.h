@@ -1,7 +1,7 @@
-// A GPU as described by NVIDIA's management library (gpu/nvml.h) or the kernel's files (AMD and Intel: machine/kernel_gpus.h):
-// identity, state and limits at one moment. A plain value, printable as JSON and readable back; each field is a value or the
-// reason why there is none (too old a library, no permission, not supported by this GPU, GPU lost, undefined for this vendor).
-// Units are in the names.
+// A GPU as described by NVIDIA's management library (gpu/nvml.h) or the kernel's files (AMD and Intel:
+// machine/kernel_gpus.h): identity, state and limits at one moment. A plain value, printable as JSON and readable back;
+// each field is a value or the reason why there is none (too old a library, no permission, not supported by this GPU,
+// GPU lost, undefined for this vendor). Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -179,8 +179,8 @@ void visit_fields(auto& visit, Is<Gpu> auto& gpu) {
   visit.optional("processes", gpu.processes);
 }
 
-// How two GPUs are connected on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE"
-// in one memory node, "SYS" only between CPUs; "X" on one board (terms of nvidia-smi topo).
+// How two GPUs are connected on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge,
+// "NODE" in one memory node, "SYS" only between CPUs; "X" on one board (terms of nvidia-smi topo).
 struct GpuPair {
   int first = 0, second = 0;  // GPU::index, first < second
   Reading<std::string> level;

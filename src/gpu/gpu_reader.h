@@ -1,5 +1,5 @@
-// Queries one GPU through a vendor's management library and keeps the first answer that indicates a broken GPU, not a missing
-// feature.
+// Queries one GPU through a vendor's management library and keeps the first answer that indicates a broken GPU, not a
+// missing feature.
 //
 // `Library` is the library's table of functions (gpu/library_function.h). It also has:
 //   GpuHandle                the library's type of a GPU

@@ -35,8 +35,8 @@ struct BufferNumber {
   size_t value = 0;
 };
 
-// A matrix of 32-bit words in a buffer, of which a kernel copies boxes of `box_rows` rows of 32 words (128 bytes), swizzled in shared
-// memory. CUDA only, from compute capability 9.0: there it is a tensor map. The buffer must not be reallocated.
+// A matrix of 32-bit words in a buffer, of which a kernel copies boxes of `box_rows` rows of 32 words (128 bytes),
+// swizzled in shared memory. CUDA only, from compute capability 9.0: a tensor map. The buffer must stay.
 struct BoxedMatrix {
   BufferNumber buffer;
   size_t rows = 0, row_words = 0, box_rows = 0;
@@ -53,8 +53,8 @@ struct Launch {
 
 // The time of launches that were queued together.
 struct LaunchTime {
-  // By the device's own clock. OpenCL: the sum over the launches; CUDA: from before the first to after the last, including gaps
-  // (about a microsecond each, while the queue does not run empty).
+  // By the device's own clock. OpenCL: the sum over the launches; CUDA: from before the first to after the last,
+  // including gaps (about a microsecond each, while the queue does not run empty).
   double device_seconds = 0;  // 0: the device timed nothing
   double whole_seconds = 0;   // from before the first is queued until all have ended, by the host's clock
 };

@@ -60,8 +60,8 @@ struct FunctionTable {
 #define RIDGE_NEEDS(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
 #define RIDGE_MAY_HAVE(name, ...) Function<__VA_ARGS__> name{file, #name};
 
-// Opens a library (open_library) and looks up the functions of its table. `product`: named as too old for ridge if a required
-// function is missing (kUnsupported).
+// Opens a library (open_library) and looks up the functions of its table. `product`: named as too old for ridge if a
+// required function is missing (kUnsupported).
 template <typename Table>
 Result<std::unique_ptr<Table>> open_table(const std::string& given, const char* variable,
                                           const std::vector<std::string>& names, const char* product,

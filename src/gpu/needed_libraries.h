@@ -1,5 +1,5 @@
-// The dependencies of a shared library (ELF, 64 bit), and those that the loader does not find: the reason for "cannot open
-// shared object file", before or after it happened.
+// The dependencies of a shared library (ELF, 64 bit), and those that the loader does not find: the reason for "cannot
+// open shared object file", before or after it happened.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace ridge::gpu {
 
-// Names in its DT_NEEDED entries, in their order (System V ABI, "Dynamic Section"): "libcublasLt.so.13", "libc.so.6". Reads
-// only the necessary parts. kNotFound: no such file; kInvalid: not a shared library of this kind, or damaged.
+// Names in its DT_NEEDED entries, in their order (System V ABI, "Dynamic Section"): "libcublasLt.so.13", "libc.so.6".
+// Reads only the necessary parts. kNotFound: no such file; kInvalid: not a shared library of this kind, or damaged.
 Result<std::vector<std::string>> needed_libraries(const std::string& path);
 
 // The `names` that the loader does not find, in their order: opens and closes each by its bare name.

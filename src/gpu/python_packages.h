@@ -18,12 +18,12 @@ PythonSurroundings python_surroundings();
 // The packages' prefix above `folder`: "/venv" for /venv/lib/python3.11/site-packages/ridge/bin; empty: none.
 std::string prefix_around(const std::string& folder);
 
-// The prefixes of those pythons: the program's own, the virtual environment, those on PATH, ~/.local, /opt/ridge (where docs/install.md
-// puts the engines of a system's ridge), /usr/local, /usr; each once.
+// The prefixes of those pythons: the program's own, the virtual environment, those on PATH, ~/.local, /opt/ridge (where
+// docs/install.md puts the engines of a system's ridge), /usr/local, /usr; each once.
 std::vector<std::string> python_prefixes(const PythonSurroundings& around);
 
-// The libraries in `folder` of the packages under a prefix (lib/python3.*/site-packages; Debian's: dist-packages), as libraries_in
-// finds them. `folder`: "onnxruntime/capi".
+// The libraries in `folder` of the packages under a prefix (lib/python3.*/site-packages; Debian's: dist-packages), as
+// libraries_in finds them. `folder`: "onnxruntime/capi".
 std::vector<std::string> package_libraries(const std::string& prefix, const std::string& folder,
                                            const std::string& name);
 

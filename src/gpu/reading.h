@@ -1,5 +1,5 @@
-// A fact that may be unavailable: a value, or the reason why there is none. "Unknown" is never zero. Plain value; no thread
-// rules.
+// A fact that may be unavailable: a value, or the reason why there is none. "Unknown" is never zero. Plain value; no
+// thread rules.
 #pragma once
 
 #include <optional>

@@ -60,7 +60,7 @@ constexpr uint64_t bits(int first, int last) {
 }
 
 // PPT 0 to 3, SPL, FPPT and SPPT are limits of package power; TDC and EDC of lasting and of peak current, APCC of peak
-// current; VRHOT and PROCHOT are signals of the board; FIT limits failures in time, PPM is the platform's power manager.
+// current; VRHOT and PROCHOT are the board's signals; FIT limits failures in time, PPM is the platform's power manager.
 constexpr Translation kAmd[] = {
     {bits(0, 7), nvml::kSoftwarePowerCap},
     {bits(16, 23), kCurrentLimit},

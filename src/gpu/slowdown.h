@@ -1,6 +1,6 @@
-// Why a GPU does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, those of other vendors.
-// Sources: NVML API reference, "nvmlClocksEventReasons" (until driver 535 "nvmlClocksThrottleReasons"); AMD: Linux
-// drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: machine/kernel_gpus.cc.
+// Why a GPU does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, those of other
+// vendors. Sources: NVML API reference, "nvmlClocksEventReasons" (until driver 535 "nvmlClocksThrottleReasons"); AMD:
+// Linux drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: machine/kernel_gpus.cc.
 #pragma once
 
 #include <cstdint>

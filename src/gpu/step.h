@@ -1,5 +1,5 @@
-// Operations around kernels, in the terms that CUDA and OpenCL share: copies between memories of several kinds, allocations
-// during the work, and several queues (CUDA's streams) side by side. Plain values.
+// Operations around kernels, in the terms that CUDA and OpenCL share: copies between memories of several kinds,
+// allocations during the work, and several queues (CUDA's streams) side by side. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace ridge::gpu {
 
-// All of one buffer to another, of at least the same size, or the part of `count` floats from `first` in both. The host itself
-// writes and reads unified memory, after all earlier work in its queue.
+// All of one buffer to another, of at least the same size, or the part of `count` floats from `first` in both. The host
+// itself writes and reads unified memory, after all earlier work in its queue.
 struct Copy {
   BufferNumber from, to;
   size_t first = 0, count = 0;  // count 0: all of it
@@ -24,8 +24,8 @@ struct Prefetch {
   bool to_device = true;
 };
 
-// Releases the memory of a buffer (kDevice) and allocates as much again; the content is lost. Pooled: from memory that the
-// process retains for it (CUDA's stream-ordered pool; in OpenCL, which has none, released buffers), else from the driver.
+// Releases the memory of a buffer (kDevice) and allocates as much again; the content is lost. Pooled: from memory that
+// the process retains (CUDA's stream-ordered pool; in OpenCL released buffers), else from the driver.
 struct Reallocate {
   BufferNumber buffer;
   bool pooled = false;

@@ -9,8 +9,8 @@
 namespace ridge::lab {
 namespace {
 
-// Errors within the values' own tolerance, which know nothing of the weights' signs, add up to more than this many times the root
-// of the sum of their squares with a probability of 2 · exp(−8² / 2) < 1e-13 (Hoeffding's inequality).
+// Errors within the values' own tolerance, which know nothing of the weights' signs, add up to more than this many
+// times the root of the sum of their squares with a probability of 2 · exp(−8² / 2) < 1e-13 (Hoeffding's inequality).
 constexpr double kDeviations = 8;
 
 Status compare_sums(const Case& work, const Variant& variant, std::span<const float> got) {

@@ -42,8 +42,8 @@ struct Device {
 // Takes "cpu", "cuda:N", "opencl:N" ("cuda": the first). Errors: a wrong name (kInvalid), or a missing device.
 Result<Device> open_device(std::string_view name);
 
-// Runs every variant once and compares its results with the reference, and the sums of all its rows where the case has them; the
-// error names the variant and the first wrong value or row.
+// Runs every variant once and compares its results with the reference, and the sums of all its rows where the case has
+// them; the error names the variant and the first wrong value or row.
 Status check(PreparedCase& prepared, const Case& work);
 
 // The CPU: variants are functions of this program, run on one thread.

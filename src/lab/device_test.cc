@@ -52,7 +52,8 @@ Status check_with(double tolerance, double error, size_t row, float wrong) {
   return check(device, work);
 }
 
-// Row 67 is of the second warp group's (kernels/matmul_hopper.cu), the last of the last block's; 3 is half of what a value is.
+// Row 67 is of the second warp group's (kernels/matmul_hopper.cu), the last of the last block's; 3 is half of what a
+// value is.
 TEST(Check, FindsAWrongValueInARowThatNoReferenceComputes) {
   for (const double tolerance : {1e-5, 1e-3})
     for (const size_t row : {size_t{67}, kSide - 1}) {

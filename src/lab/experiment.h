@@ -1,5 +1,5 @@
-// An experiment: the same work done in several ways (variants), a slow reference for the results, and the two variants that a
-// claim compares. Plain values: the same experiment runs on every device, and its kernels compile without a device.
+// An experiment: the same work done in several ways (variants), a slow reference for the results, and the two variants
+// that a claim compares. Plain values: an experiment runs on every device, and its kernels compile without one.
 //
 // Does not measure (lab/ledger.h) or run (lab/device.h). Immutable once built.
 #pragma once

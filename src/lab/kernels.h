@@ -1,5 +1,5 @@
-// The source of the experiments' kernels: written once, in the common subset that src/gpu/dialect.cu defines for CUDA and
-// OpenCL; embedded at build time.
+// The source of the experiments' kernels: written once, in the common subset that src/gpu/dialect.cu defines for CUDA
+// and OpenCL; embedded at build time.
 #pragma once
 
 #include <string>

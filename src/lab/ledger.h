@@ -120,9 +120,10 @@ Status check_selection(const Selection& selection, std::span<const measure::Clai
 // The claims that it names, itself or by their experiment.
 std::vector<measure::Claim> selected(const Selection& selection, std::span<const measure::Claim> claims);
 
-// Tests the selected claims: checks the results of every variant, measures every comparison, times for one slice each variant that no
-// comparison of its case has, and gives a reason for what this device cannot test. The time is divided evenly among the experiments, and what one leaves is the next ones'; what it does not
-// reach is kNotMeasured. A wrong result is an error.
+// Tests the selected claims: checks the results of every variant, measures every comparison, times for one slice each
+// variant that no comparison of its case has, and gives a reason for what this device cannot test. The time is divided
+// evenly among the experiments; what one leaves is the next ones'; the rest is kNotMeasured. A wrong result is an
+// error.
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const measure::Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());
 

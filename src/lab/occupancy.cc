@@ -27,8 +27,8 @@ int blocks_by_warps(const catalogue::Capability& c, const KernelUse& use) {
   return use.threads > kThreadsPerBlock ? 0 : *c.threads / kWarp / warps_of(use);
 }
 
-// Registers are allocated to warps in units, from the register file of the warp's sub-partition. A launch is refused as if its
-// warps were a multiple of the sub-partitions.
+// Registers are allocated to warps in units, from the register file of the warp's sub-partition. A launch is refused as
+// if its warps were a multiple of the sub-partitions.
 int blocks_by_registers(const catalogue::Capability& c, const KernelUse& use) {
   int of_warp = round_up(use.registers * kWarp, *c.register_unit);
   if (use.registers > *c.registers_per_thread) return 0;

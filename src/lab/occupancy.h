@@ -1,8 +1,8 @@
 // Occupancy: the share of a multiprocessor's warps that a kernel can keep resident, and its limiting resource.
 //
-// Source: the rules of NVIDIA's cuda_occupancy.h (nvidia-cuda-runtime 13.5.37, functions cudaOccMaxBlocksPerSM…Limit) on the
-// table catalogue/capability.h, with the largest share of the L1 cache given to shared memory. (Not covered: on capability 6.0
-// the driver refuses what no 6.1 could run.) Pure functions; immutable values.
+// Source: the rules of NVIDIA's cuda_occupancy.h (nvidia-cuda-runtime 13.5.37, functions cudaOccMaxBlocksPerSM…Limit)
+// on the table catalogue/capability.h, with the largest share of the L1 cache given to shared memory. (Not covered: on
+// capability 6.0 the driver refuses what no 6.1 could run.) Pure functions; immutable values.
 // Low occupancy may be faster if each thread has enough work.
 #pragma once
 

@@ -13,8 +13,8 @@ Occupancy of(const char* version, const KernelUse& use) {
   return result ? *result : Occupancy{};
 }
 
-// CUDA C++ Best Practices Guide, "Calculating Occupancy": 37 registers per thread on a multiprocessor of 65536 registers
-// and 64 warps: 75 % with blocks of 128 threads, 63 % with blocks of 320.
+// CUDA C++ Best Practices Guide, "Calculating Occupancy": 37 registers per thread on a multiprocessor of 65536
+// registers and 64 warps: 75 % with blocks of 128 threads, 63 % with blocks of 320.
 TEST(Occupancy, IsThatOfTheBestPracticesGuide) {
   Occupancy small = of("7.0", {128, 37, 0});
   EXPECT_EQ(small.blocks, 12);
@@ -40,8 +40,8 @@ struct Reference {
   int blocks;
 };
 
-// cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h, nvidia-cuda-runtime 13.5.37, with the carve-out all for shared
-// memory.
+// cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h, nvidia-cuda-runtime 13.5.37, with the carve-out all for
+// shared memory.
 const Reference kReferences[] = {
     {"7.5", {128, 40, 0}, 8},     {"8.0", {128, 40, 0}, 12},    {"8.6", {128, 40, 0}, 12},
     {"8.9", {128, 40, 0}, 12},    {"9.0", {128, 40, 0}, 12},    {"12.0", {128, 40, 0}, 12},
@@ -62,7 +62,8 @@ TEST(Occupancy, IsThatOfTheVendorsOwnCalculator) {
 }
 
 TEST(Occupancy, NamesAllThatLimit) {
-  // 1536 threads in blocks of 256: six; six times 8.5 KiB and the reserved 1 KiB are below 100 KiB, registers admit eight.
+  // 1536 threads in blocks of 256: six; six times 8.5 KiB and the reserved 1 KiB are below 100 KiB, registers admit
+  // eight.
   Occupancy warps = of("8.9", {256, 32, 8.5 * 1024});
   EXPECT_EQ(warps.limiters, std::vector<std::string>{"warps"});
   EXPECT_DOUBLE_EQ(warps.percent, 100);

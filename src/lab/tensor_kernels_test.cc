@@ -1,5 +1,5 @@
-// The kernels that use tensor cores: their text runs here on an emulator of the instructions, thread by thread, for sizes that no
-// experiment has; and the machine code that NVIDIA's compiler makes of it is read.
+// The kernels that use tensor cores: their text runs here on an emulator of the instructions, thread by thread, for
+// sizes that no experiment has; and the machine code that NVIDIA's compiler makes of it is read.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -122,8 +122,9 @@ std::vector<float> attention_of(std::span<const float> q, std::span<const float>
 size_t floats_beyond_caches(const Target& target) {
   constexpr size_t kMi = 1 << 20;
   if (target.small) return 16 << 10;
-  // Repeated passes over an array still find a share of it in a cache that replaces at random: h = exp(-(1 - h) · r), with r the
-  // array's size over the cache's (a line survives r · (1 - h) replacements per line): 17 % at 2, 2 % at 4, 0.03 % at 8.
+  // Repeated passes over an array still find a share of it in a cache that replaces at random: h = exp(-(1 - h) · r),
+  // with r the array's size over the cache's (a line survives r · (1 - h) replacements per line): 17 % at 2, 2 % at 4,
+  // 0.03 % at 8.
   const bool gpu = target.family == Family::kKernels && !target.cpu;
   const size_t wanted = (gpu ? 16 : 4) * static_cast<size_t>(target.last_cache_bytes) / sizeof(float);
   return std::bit_ceil(std::clamp(wanted, 16 * kMi, 256 * kMi));

@@ -68,8 +68,8 @@ PinnedKernel whole_passes(const MemoryKernel& kernel, size_t bytes) {
   return pinned;
 }
 
-// One pass over DRAM would be a long burst. So each repeat takes the next part of the working set cyclically: a part recurs
-// only after all others have passed through the caches.
+// One pass over DRAM would be a long burst. So each repeat takes the next part of the working set cyclically: a part
+// recurs only after all others have passed through the caches.
 PinnedKernel passes_in_parts(const MemoryKernel& kernel, size_t part, int threads) {
   PinnedKernel pinned;
   pinned.units_per_repeat = static_cast<double>(part);

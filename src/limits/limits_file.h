@@ -17,8 +17,8 @@ namespace ridge::limits {
 // $XDG_CACHE_HOME/ridge/machine.json, ~/.cache/ridge/machine.json, or "" where neither is set.
 std::string default_cache_file();
 
-// Held exclusively until destroyed, by one process or thread at a time. Without it (read-only folder) the owner proceeds
-// unlocked.
+// Held exclusively until destroyed, by one process or thread at a time. Without it (read-only folder) the owner
+// proceeds unlocked.
 class FileLock {
  public:
   explicit FileLock(const std::string& lock_file);
@@ -28,8 +28,8 @@ class FileLock {
   Descriptor file_;
   bool waited_ = false;
 };
-// True if `recall` finds the value in the file, at once or after another process measured it. If not, `lock` is held, and the
-// caller measures. Without a file: false, and nothing is held.
+// True if `recall` finds the value in the file, at once or after another process measured it. If not, `lock` is held,
+// and the caller measures. Without a file: false, and nothing is held.
 bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
                         const std::function<bool()>& recall);
 // The lock of the file's content. Held while the CPU is measured.

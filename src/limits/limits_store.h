@@ -27,10 +27,10 @@ bool take_limits(machine::Machine&& known, machine::Machine& machine);
 
 using Measure = std::function<Result<Limits>(const machine::Machine&)>;
 
-// The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else from
-// `measure`, then stored. A peak can only be measured too low: what a busy machine gave (machine/disturbance.h) replaces no higher
-// figure, and one warning says that it may be too low. A damaged or unwritable file costs one warning and nothing else. Processes
-// that find no limits at the same time measure in sequence.
+// The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else
+// from `measure`, then stored. A peak can only be measured too low: what a busy machine gave (machine/disturbance.h)
+// replaces no higher figure, and one warning says that it may be too low. A damaged or unwritable file costs one
+// warning and nothing else. Processes that find no limits at the same time measure in sequence.
 Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,
                                            const Measure& measure);
 

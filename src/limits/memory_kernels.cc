@@ -48,8 +48,8 @@ RIDGE_LOAD(load_sse2, "movaps", xmm, RIDGE_256_B_BY_16, "256")
 RIDGE_LOAD(load_avx, "vmovaps", ymm, RIDGE_512_B_BY_32, "512")
 RIDGE_LOAD(load_avx512, "vmovaps", zmm, RIDGE_1_KIB_BY_64, "1024")
 
-// The same with base and index, as compilers write a loop over an array. Slower from L2 on some CPUs (AMD Zen 5: 184 GB/s
-// against 224 with the same loads).
+// The same with base and index, as compilers write a loop over an array. Slower from L2 on some CPUs (AMD Zen 5: 184
+// GB/s against 224 with the same loads).
 #define RIDGE_PLAIN_LOAD(function, instruction, reg, offsets, block)                       \
   void function(std::byte* data, size_t size, int64_t passes) {                            \
     for (; passes > 0; --passes) {                                                         \

@@ -1,6 +1,6 @@
-// How the limits of CPUs and devices are measured. A metric is one quantity ("FP32 peak, 2 threads"); its kernel variants
-// compete. Each runs in short bursts, round after round over all metrics, so that every metric is measured many times across
-// the whole measurement, until none grows any more or the time is up; the best burst counts (limits/rates.h).
+// How the limits of CPUs and devices are measured. A metric is one quantity ("FP32 peak, 2 threads"); its kernel
+// variants compete. Each runs in short bursts, round after round over all metrics, so that every metric is measured
+// many times across the whole measurement, until none grows or the time is up; the best burst counts (limits/rates.h).
 //
 // Private to limits. One thread.
 #pragma once
@@ -74,8 +74,8 @@ struct RoundOptions {
 // Finds the repeats of a kernel for a burst of that length, and checks its results.
 Status calibrate(KernelVariant& variant, double burst_seconds);
 
-// A variant that fails or computes wrongly is dropped; if it was the last, its error is the metric's reason. Hopeless variants
-// are dropped after the first rounds. Interrupted, the metrics keep their results.
+// A variant that fails or computes wrongly is dropped; if it was the last, its error is the metric's reason. Hopeless
+// variants are dropped after the first rounds. Interrupted, the metrics keep their results.
 void measure_in_rounds(const std::vector<Metric*>& metrics, const RoundOptions& options, const Clock& clock);
 
 // The winner's; the caller adds utilisation and the GPU's conditions.

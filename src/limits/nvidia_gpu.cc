@@ -60,8 +60,8 @@ Result<gpu::DeviceFacts> nvidia_gpu_facts(int index) {
   return gpu.facts;
 }
 
-// Yang, Adamek and Armour, "Part-time power measurements" (2023, arXiv:2312.02741): NVML's power value changes every 20 to 100
-// ms, depending on the generation.
+// Yang, Adamek and Armour, "Part-time power measurements" (2023, arXiv:2312.02741): NVML's power value changes every 20
+// to 100 ms, depending on the generation.
 constexpr double kNvmlStepSeconds = 0.1;
 
 Result<int64_t> read_gpu_uj(const gpu::nvml::Nvml& nvml, int index) {

@@ -20,9 +20,9 @@ struct NvidiaGpu {
   std::string measured_reason;  // why no measured figures hold now
 };
 
-// GPU `index` in CUDA's numbering (CUDA_VISIBLE_DEVICES applies); without CUDA, in NVML's. Nothing is measured: figures stored
-// by `ridge bench device` in `cache_file` are recalled (accelerator/store.h); empty: the default file. Errors: no driver, or no
-// such GPU (the message lists those present).
+// GPU `index` in CUDA's numbering (CUDA_VISIBLE_DEVICES applies); without CUDA, in NVML's. Nothing is measured: figures
+// stored by `ridge bench device` in `cache_file` are recalled (accelerator/store.h); empty: the default file. Errors:
+// no driver, or no such GPU (the message lists those present).
 Result<NvidiaGpu> nvidia_gpu(int index, const std::string& cache_file = "");
 
 // NVML's counter of all energy that GPU `index` has consumed since the driver was loaded, including idle time and other

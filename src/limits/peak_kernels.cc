@@ -7,8 +7,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-// The value of every 32-bit lane of the two multiplicands: small finite numbers in each format, so that no accumulator becomes
-// infinite, NaN or denormal (all of which may be slower or draw less power).
+// The value of every 32-bit lane of the two multiplicands: small finite numbers in each format, so that no accumulator
+// becomes infinite, NaN or denormal (all of which may be slower or draw less power).
 constexpr uint32_t kHalfFp32 = 0x3f000000;  // 0.5; as half of an FP64: 0x3f0000003f000000 = 3e-5
 constexpr uint32_t kHalfBf16 = 0x3f003f00;  // 0.5, 0.5
 constexpr uint32_t kHalfFp16 = 0x38003800;  // 0.5, 0.5
@@ -149,7 +149,7 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64);
 
-// Six accumulator tiles; one instruction occupies the unit for 16 cycles and takes 52 (Intel optimisation manual, 20.1).
+// Six accumulator tiles: one instruction occupies the unit for 16 cycles, takes 52 (Intel's manual, 20.1).
 #define RIDGE_TILE_DOT(function, instruction, pattern)                                       \
   void function(int64_t iterations) {                                                        \
     const TileConfig config;                                                                 \

@@ -1,6 +1,6 @@
-// The loops that measure peak arithmetic rates: multiply-adds on registers only, with enough independent accumulators to keep
-// every unit busy in every cycle. Each loop is one block of assembly, so no compiler flag or build type changes it, and the
-// instruction set needs no compiler support: dispatch is at run time.
+// The loops that measure peak arithmetic rates: multiply-adds on registers only, with enough independent accumulators
+// to keep every unit busy in every cycle. Each loop is one block of assembly, so no compiler flag or build type changes
+// it, and the instruction set needs no compiler support: dispatch is at run time.
 //
 // Counting: 1 multiply-add = 2 FLOPs, also for integers; a dot-product instruction counts every product it adds up.
 #pragma once
@@ -41,9 +41,9 @@ std::vector<const Kernel*> worth_running(std::span<const Kernel> kernels, const 
   return chosen;
 }
 
-// Runs `additions` dependent additions: one per cycle on every x86-64 core of the last fifteen years (latency of ADD r64, r64:
-// Agner Fog, instruction tables), so additions per second is the clock in Hz. A multiple of 1024. Returns false on other
-// architectures.
+// Runs `additions` dependent additions: one per cycle on every x86-64 core of the last fifteen years (latency of ADD
+// r64, r64: Agner Fog, instruction tables), so additions per second is the clock in Hz. A multiple of 1024. Returns
+// false on other architectures.
 bool run_addition_chain(int64_t additions);
 
 }  // namespace ridge::limits

@@ -15,8 +15,8 @@ struct PinnedKernel {
   int64_t warm_up = 1;          // repeats before the first of several bursts: fill the caches, or evict old data
 };
 
-// On the first `threads` workers, which must outlive it. The rate of a burst is the total work over the time from the first
-// worker's start to the last one's end; its clock the mean of the workers'.
+// On the first `threads` workers, which must outlive it. The rate of a burst is the total work over the time from the
+// first worker's start to the last one's end; its clock the mean of the workers'.
 RunBursts bursts_on(PinnedThreads& workers, int threads, PinnedKernel kernel);
 
 }  // namespace ridge::limits

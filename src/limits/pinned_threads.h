@@ -1,5 +1,5 @@
-// Threads, each pinned to its own CPU, that run one job at the same time. For measuring a machine with several threads; not a
-// thread pool for work.
+// Threads, each pinned to its own CPU, that run one job at the same time. For measuring a machine with several threads;
+// not a thread pool for work.
 //
 // Used from one thread. The workers sleep between jobs and end with it.
 #pragma once
@@ -22,13 +22,13 @@ class PinnedThreads {
   class Worker {
    public:
     int index() const { return index_; }
-    // Memory of this worker, page-aligned, first touched on its CPU (so it is near); valid until the threads end. In huge pages
-    // where available, so that TLB misses do not hide the memory's own speed.
+    // Memory of this worker, page-aligned, first touched on its CPU (so it is near); valid until the threads end. In
+    // huge pages where available, so that TLB misses do not hide the memory's own speed.
     std::span<std::byte> memory() const { return memory_; }
     // The same size in ordinary pages: the default for programs.
     std::span<std::byte> ordinary_memory() const { return ordinary_memory_; }
-    // Returns at the same moment (within well under a microsecond, when nothing else runs on the CPUs) for all workers of the
-    // job. Every worker calls it equally often.
+    // Returns at the same moment (within well under a microsecond, when nothing else runs on the CPUs) for all workers
+    // of the job. Every worker calls it equally often.
     void start_together();
 
    private:

@@ -21,9 +21,9 @@ int64_t share(const machine::Machine& machine, int level, int threads) {
   return machine::cache_capacity(machine, level, threads) / threads;
 }
 
-// Six times the last cache: measured on an AMD EPYC (family 26) in a virtual machine, sets of 3 caches read up to a third too
-// fast, sets of 6 and more agree. A virtual machine's few CPUs may each have their own cache, whatever it reports; so up to
-// kUncertainThreads threads get six caches each.
+// Six times the last cache: measured on an AMD EPYC (family 26) in a virtual machine, sets of 3 caches read up to a
+// third too fast, sets of 6 and more agree. A virtual machine's few CPUs may each have their own cache, whatever it
+// reports; so up to kUncertainThreads threads get six caches each.
 int64_t dram_bytes(const machine::Machine& machine, int threads) {
   int64_t caches = 0;
   for (int level : {1, 2, 3}) {

@@ -139,8 +139,8 @@ class Service {
     }
   }
 
-  // Prompts in order, each to the attention replica that has the fewest tokens, until one is full. A prompt above the limit is computed alone in
-  // its replica, in chunks, while the others wait.
+  // Prompts in order, each to the attention replica that has the fewest tokens, until one is full. A prompt above the
+  // limit is computed alone in its replica, in chunks, while the others wait.
   void begin_prefill(size_t index, double now) {
     PrefillWorker& worker = prefill_workers_[index];
     const double limit = to_double(prefill_.chunk_tokens);

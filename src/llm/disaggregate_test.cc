@@ -70,8 +70,8 @@ TEST(Disaggregation, PromptsDoNotStopDecoding) {
 }
 
 TEST(Disaggregation, RequestsGoToTheWorkersInTurn) {
-  // Three requests at once and two decode workers of one place each. The prompts end after 21, 41 and 61 ms; the third one comes to the first worker,
-  // whose sequence of 11 tokens ends at 121 ms, though the other's of 3 has ended at 61.
+  // Three requests at once and two decode workers of one place each. The prompts end after 21, 41 and 61 ms; the third
+  // one comes to the first worker, whose sequence of 11 tokens ends at 121 ms, though the other's of 3 has ended at 61.
   Workload w;
   w.trace = {{0, 100, 11}, {0, 100, 3}, {0, 100, 2}};
   Given g;

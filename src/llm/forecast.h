@@ -17,8 +17,8 @@
 
 namespace ridge::llm {
 
-// Storage of the weights. Below 16 bits only the layers' matrices are quantised; embedding, head and norms stay at 16, as in
-// published FP8, GPTQ and AWQ checkpoints.
+// Storage of the weights. Below 16 bits only the layers' matrices are quantised; embedding, head and norms stay at 16,
+// as in published FP8, GPTQ and AWQ checkpoints.
 struct Storage {
   std::string name;
   double matrix_bits = 16, other_bits = 16;

@@ -53,8 +53,9 @@ Forecast forecast_of(const Model& model, const ForecastSetup& setup, const cost:
 }
 
 TEST(LlmCache, IsTwiceLayersTimesHeadsTimesBytes) {
-  // 2 · 32 · 32 · 128 · 2 bytes = 512 KiB; with 8 heads of keys and values a quarter (Ainslie et al., 2023, arXiv:2305.13245).
-  // vLLM's 5691 blocks of 16 tokens in 11.12 GiB for Llama-3-8B (vllm issue 12330) give 131.1 kB per token.
+  // 2 · 32 · 32 · 128 · 2 bytes = 512 KiB; with 8 heads of keys and values a quarter (Ainslie et al., 2023,
+  // arXiv:2305.13245). vLLM's 5691 blocks of 16 tokens in 11.12 GiB for Llama-3-8B (vllm issue 12330) give 131.1 kB per
+  // token.
   EXPECT_DOUBLE_EQ(forecast_of(llama2_7b(), setup_in(), device_limits()).kv_bytes_per_token, 512 * kKib);
   double llama3 = forecast_of(llama3_8b(), setup_in(), device_limits()).kv_bytes_per_token;
   EXPECT_DOUBLE_EQ(llama3, 128 * kKib);
@@ -64,8 +65,8 @@ TEST(LlmCache, IsTwiceLayersTimesHeadsTimesBytes) {
 TEST(LlmWeights, FollowTheirFormat) {
   // vllm issue 12330: Llama-3-8B in 16 bits took 14.9595 GiB when loaded.
   EXPECT_NEAR(weight_bytes(parameters_of(llama3_8b()), *storage("bf16")) / kGib, 14.9595, 0.005);
-  // By hand, 4-bit matrices in groups of 128: 32 · (4 · 4096² + 3 · 4096 · 11008) · 4.15625 / 8, the other 262 410 240 in
-  // 16 bits: 3.889 GB.
+  // By hand, 4-bit matrices in groups of 128: 32 · (4 · 4096² + 3 · 4096 · 11008) · 4.15625 / 8, the other 262 410 240
+  // in 16 bits: 3.889 GB.
   double matrices = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008);
   double by_hand = matrices * 4.15625 / 8 + (6738415616.0 - matrices) * 2;
   EXPECT_DOUBLE_EQ(weight_bytes(parameters_of(llama2_7b()), *storage("int4")), by_hand);
@@ -113,7 +114,8 @@ TEST(DecodeStep, TouchesMoreExpertsWithMoreSequences) {
   double expert = 2.0 * 32 * 3 * 4096.0 * 14336, token = f.kv_bytes_per_token;
   double without = f.decode[0].bytes - token - 2 * expert;  // one token: two of eight experts
   EXPECT_GT(without, 0);
-  // By hand, popularity of shape 1.5: 8 · (1 − (3/4) · (1 + 3 · 2/(8 · 1.5))^−1.5) = 4.73, below 8 · (1 − (3/4)^4) = 5.47 of an even choice.
+  // By hand, popularity of shape 1.5: 8 · (1 − (3/4) · (1 + 3 · 2/(8 · 1.5))^−1.5) = 4.73, below 8 · (1 − (3/4)^4) =
+  // 5.47 of an even choice.
   EXPECT_NEAR((f.decode[1].bytes - 4 * token - without) / expert, 4.734, 1e-2);
   EXPECT_NEAR((f.decode[2].bytes - 1000 * token - without) / expert, 8, 1e-2);
 }

@@ -1,5 +1,6 @@
-// A GPU as predictions of language models need it: limits from its datasheet, and the laws of its kernels (data/kernel_laws.csv): a few numbers
-// per kernel and dtype that stand for NVIDIA's published measurements. A GPU that was not measured has the laws of all others. Immutable.
+// A GPU as predictions of language models need it: limits from its datasheet, and the laws of its kernels
+// (data/kernel_laws.csv): a few numbers per kernel and dtype that stand for NVIDIA's published measurements. A GPU that
+// was not measured has the laws of all others. Immutable.
 #pragma once
 
 #include <map>
@@ -26,7 +27,8 @@ struct KernelLaw {
   bool own = false;  // fitted on this GPU
 };
 
-// Between nodes, per GPU and way: InfiniBand of 400 Gbit/s, of which transfers reach 80 % (assumed, as in NVIDIA's DGX H100 and B200 systems).
+// Between nodes, per GPU and way: InfiniBand of 400 Gbit/s, of which transfers reach 80 % (assumed, as in NVIDIA's DGX
+// H100 and B200 systems).
 inline constexpr double kNetworkBytesPerSecond = 0.8 * 50e9;
 
 struct Gpu {
@@ -52,10 +54,10 @@ struct Gpu {
 
 // Errors: no bandwidth, or no rate of 16-bit arithmetic with a source.
 Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device);
-// The same with a text in place of data/kernel_laws.csv, for tests and for leaving devices out; rows of `without` are skipped.
+// The same with a text in place of data/kernel_laws.csv, for tests; rows of `without` are skipped.
 Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view laws, std::string_view without = {});
 
-// What `ridge bench device` measured on a GPU of one's own. 0 or missing: not measured.
+// Rates that `ridge bench device` measured on a GPU of one's own. 0 or missing: not measured.
 struct MeasuredRates {
   struct Peak {
     double best = 0, typical = 0;  // [FLOP/s]
@@ -65,9 +67,9 @@ struct MeasuredRates {
   double bytes_per_s = 0;                       // that one kernel reads
 };
 // The limits become the measured ones. Laws keep their shape and hold as shares of them:
-//   memory     e / 0.93: a kernel that only reads reaches 0.93 of the datasheet's bandwidth on the GPUs that laws were fitted to (H100; cost/gpu_limits)
-//   compute    of all kernels of that arithmetic, so that a GEMM as deep as the measured one takes as long as it did; where bare instructions were
-//              measured, unchanged
+//   memory     e / 0.93: a kernel that only reads reaches 0.93 of the datasheet's bandwidth (H100; cost/gpu_limits)
+//   compute    of all kernels of that arithmetic, so that a GEMM as deep as the measured one takes as long as it did;
+//              unchanged where bare instructions were measured
 Gpu measured_gpu(Gpu gpu, const MeasuredRates& rates);
 
 // The law of a kernel; nullptr only if the table has no row for any GPU.

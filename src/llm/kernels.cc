@@ -11,9 +11,10 @@ using catalogue::Arithmetic;
 
 constexpr double kMicro = 1e-6;
 constexpr double kElementwiseEfficiency = 0.8;  // of the bandwidth
-// Latent decode attention against mla.csv of the same measurements, four data-centre GPUs: share of the bandwidth and of the 16-bit peak.
+// Latent decode attention against mla.csv of the same measurements, four data-centre GPUs: share of the bandwidth and
+// of the 16-bit peak.
 constexpr double kLatentMemoryEfficiency = 0.77, kLatentComputeEfficiency = 0.62;
-// A linear layer's state: assumed to move like elementwise data; its chunked form computes at a third of the peak (assumed).
+// A linear layer's state: moves like elementwise data; its chunked form computes at a third of the peak (assumed).
 constexpr double kLinearComputeEfficiency = 0.33;
 
 double smooth_maximum(double x, double y, double q) {
@@ -34,8 +35,9 @@ KernelTime time_of(const Gpu& gpu, double seconds, double flops, double rate, do
   return t;
 }
 
-// Share of the multiprocessors' tiles that is filled. One row is a product of vectors, which pads nothing. `divides_k`: few tiles are divided along k, and
-// some have 16 rows, as cuBLAS' split-K and llama.cpp's kernels do; laws of a GPU's own were fitted without.
+// Share of the multiprocessors' tiles that is filled. One row is a product of vectors, which pads nothing. `divides_k`:
+// few tiles are divided along k, and some have 16 rows, as cuBLAS' split-K and llama.cpp's kernels do; laws of a GPU's
+// own were fitted without.
 double filled_tiles(double m, double n, double multiprocessors, double small_tile_factor, bool divides_k) {
   if (m <= 1) return 1;
   constexpr std::array<std::pair<double, double>, 5> kTiles = {
@@ -98,7 +100,7 @@ KernelTime gemm_by_law(const Gpu& gpu, WeightFormat format, double m, double n, 
 }  // namespace
 
 KernelTime gemm(const Gpu& gpu, WeightFormat format, double m, double n, double k) {
-  // With one scale per tensor a kernel does no more than with one per block; the measured libraries for it were not the best ones.
+  // A kernel does no more with a scale per tensor than per block; measured libraries for it were not the best.
   if (format == WeightFormat::kFp8 && gpu.computes(format)) {
     const KernelTime block = gemm(gpu, WeightFormat::kFp8Block, m, n, k), tensor = gemm_by_law(gpu, format, m, n, k);
     return block.seconds < tensor.seconds ? block : tensor;
@@ -195,7 +197,7 @@ KernelTime all_reduce(const Gpu& gpu, double gpus, double bytes) {
   KernelTime t;
   if (gpus <= 1) return t;
   if (gpus > gpu.link_gpus) {
-    // Within the nodes, and of each GPU's part between them: NCCL's collectives over a network begin with some 40 µs (assumed).
+    // Within the nodes, and between them: NCCL's collectives over a network begin with some 40 µs (assumed).
     const double nodes = std::ceil(gpus / gpu.link_gpus);
     t = all_reduce(gpu, gpu.link_gpus, bytes);
     const double moved = 2 * (nodes - 1) / nodes * bytes / gpu.link_gpus;
@@ -204,7 +206,7 @@ KernelTime all_reduce(const Gpu& gpu, double gpus, double bytes) {
     return t;
   }
   const double moved = 2 * (gpus - 1) / gpus * bytes;
-  // Fitted to engines' and NCCL's all-reduce of 2 KB to 1 GB on A100, H100, H200, B200 (NVLink) and RTX PRO 6000 (PCIe).
+  // Fitted to engines' and NCCL's all-reduces, 2 KB to 1 GB: A100, H100, H200, B200 (NVLink), RTX PRO 6000 (PCIe).
   const double start_us = gpu.has_nvlink ? 5 : 20, ramp_us = gpu.has_nvlink ? 12 : 40,
                share = gpu.has_nvlink ? 0.85 : 0.55;
   t.bound_seconds = moved / gpu.link_bytes_per_s;

@@ -1,13 +1,14 @@
-// Time of one kernel of a language model on one GPU, by its law, beside the physical bound that it never goes below. Pure.
+// Time of one kernel of a language model on one GPU, by its law, beside its physical bound. Pure.
 //
 // Formulas (P dense rate [FLOP/s], W memory bandwidth [bytes/s], SM multiprocessors; (x, y)_q = (x^q + y^q)^(1/q)):
 //   gemm      t0 + (F/(P·c·u)·(1 + k_ramp/k), B/(W·e) + extra)_q;  F = 2·m·n·k, B = n·k·weight + m·k·activation + 2·m·n
 //             u: share of the multiprocessors' tiles that is filled, the best of four tile sizes
-//   experts   t0 + ep + us_per_100_experts·E/100 + (F·skew/(P·c·u), B/(W·e))_q;  E experts touched, rows padded to tiles; ep and skew only with
-//             expert parallelism; each engine has kernels of its own
+//   experts   t0 + ep + us_per_100_experts·E/100 + (F·skew/(P·c·u), B/(W·e))_q;  E experts touched, rows padded to
+//             tiles; ep and skew only with expert parallelism; each engine has kernels of its own
 //   decode    t0 + B/(W·e) + ramp·min(1, √(B/SM/65536))
 //   prefill   t0 + F·(1 + length_ramp/tokens)/(P·c) + B/2/(0.8·W)
-//   latent decode: the larger of the bytes at its efficiency and 2·heads·(2·rank + rope) FLOP per cached token at its share of the peak
+//   latent decode: the larger of the bytes at its efficiency and 2·heads·(2·rank + rope) FLOP per cached token at its
+//                  share of the peak
 // Parameters: data/kernel_laws.csv, fitted to NVIDIA's published measurements (aiconfigurator-core 0.12.0, Apache-2.0).
 #pragma once
 

@@ -52,7 +52,7 @@ TEST(Gemm, IsTheSmoothMaximumOfArithmeticAndMemory) {
   EXPECT_NEAR(row.seconds, std::hypot(compute, memory), 1e-9);
 }
 
-// Of one row nothing is padded; few tiles are divided along k where the law is that of other GPUs.
+// One row is not padded; few tiles are divided along k where the law is that of other GPUs.
 TEST(Gemm, OfFewRowsTakesAsLongAsReadingTheWeights) {
   Gpu gpu = round_gpu();
   gpu.laws[{"gemm", "bfloat16"}] = law(0, 1, 1);
@@ -92,7 +92,8 @@ TEST(Experts, ReadThoseThatTheTokensTouch) {
   l.norm = 6;
   l.ep_us = 7;
   ExpertWork work{1000, 1000, 16, 2, 1, 1, 1, true};
-  // One token touches two experts of 3·10^6 weights: 12e6 bytes, 12 µs, and 1 µs for each; rows: 2·(2000 + 3000)·2 + 2·1000·2 bytes.
+  // One token touches two experts of 3·10^6 weights: 12e6 bytes, 12 µs, and 1 µs for each; rows: 2·(2000 + 3000)·2 +
+  // 2·1000·2 bytes.
   const KernelTime t = experts(gpu, WeightFormat::kBf16, work, "vllm");
   EXPECT_NEAR(1e6 * t.seconds, 10 + 2 + 12.024, 0.1);
   work.expert_parallel = 2;
@@ -131,7 +132,8 @@ TEST(PrefillAttention, CountsTheTokensBeforeTheChunk) {
   gpu.prefill.length_ramp = 500;
   Attention a;
   a.head_dim = a.value_dim = 100;
-  // 2·10·200·1000·(4000 + 500) FLOP = 18e9 · 1.5 / 0.5e15 = 54 µs; bytes 2·(10000 + 50000)·200 = 24e6, half at 0.8 TB/s: 15 µs.
+  // 2·10·200·1000·(4000 + 500) FLOP = 18e9 · 1.5 / 0.5e15 = 54 µs; bytes 2·(10000 + 50000)·200 = 24e6, half at 0.8
+  // TB/s: 15 µs.
   EXPECT_NEAR(1e6 * prefill_attention(gpu, {a, 10, 10, 1000, 4000}).seconds, 10 + 54 + 15, 1e-6);
 }
 

@@ -13,7 +13,8 @@
 namespace ridge::llm {
 namespace {
 
-// Health: vllm/entrypoints/serve/instrumentator/health.py, sglang/srt/entrypoints/http_server.py, tensorrt_llm/serve/openai_server.py.
+// Health: vllm/entrypoints/serve/instrumentator/health.py, sglang/srt/entrypoints/http_server.py,
+// tensorrt_llm/serve/openai_server.py.
 constexpr std::array<EngineProgram, 4> kPrograms = {{
     {.name = "vllm",
      .version = "0.33.0",
@@ -53,7 +54,7 @@ bool equal(const Formats& a, const Formats& b) {
   return a.attention == b.attention && a.feed_forward == b.feed_forward && a.experts == b.experts;
 }
 
-// Whether the engine can quantise the published 16-bit weights to these when it loads them.
+// True if the engine can quantise the published 16-bit weights to these when it loads them.
 bool quantised_on_load(const Deployment& d, const Serving& s) {
   const Formats published = d.model.formats;
   return s.engine != EngineKind::kTensorRtLlm &&

@@ -1,5 +1,5 @@
-// How an engine is started as planned: its command line, the file of options that TensorRT-LLM needs beside it, and a Kubernetes manifest. Flags stand
-// in data/engine_flags.csv, which benchmarks/engine_flags.py renews from the engines' packages. Pure.
+// How an engine is started as planned: its command line, TensorRT-LLM's file of options, and a Kubernetes manifest.
+// Flags stand in data/engine_flags.csv, which benchmarks/engine_flags.py renews from the engines' packages. Pure.
 #pragma once
 
 #include <string>
@@ -30,15 +30,17 @@ struct Launch {
   std::vector<std::string> notes = {};  // what the model's files must be
 };
 enum class Role { kAll, kPrefill, kDecode };
-// `model`: what the engine loads, a path or an id of a hub. A serving with a prefill pool has a launch for each of its two roles, others one for all.
+// `model`: what the engine loads, a path or an id of a hub. A serving with a prefill pool has a launch for each of its
+// two roles, others one for all.
 Launch launch_of(const Deployment& deployment, const Serving& serving, const std::string& model, const Load& load,
                  Role role = Role::kAll);
 
-// Deployment and Service, and a ConfigMap with the file of options: a pod per replica. `remark` is a comment at its top. Errors: a replica has
-// more GPUs than a node; prefill workers, which need a router that is not the engine's.
+// Deployment and Service, and a ConfigMap with the file of options: a pod per replica. `remark` is a comment at its
+// top. Errors: a replica has more GPUs than a node; prefill workers, which need a router that is not the engine's.
 Result<std::string> manifest_of(const Launch& launch, const Serving& serving, const std::string& model,
                                 const std::string& remark);
-// The label nvidia.com/gpu.product of NVIDIA's gpu-feature-discovery: the driver's name of the product with dashes for blanks. Empty: not known.
+// The label nvidia.com/gpu.product of NVIDIA's gpu-feature-discovery: the driver's name of the product with dashes for
+// blanks. Empty: not known.
 std::string product_label(std::string_view gpu);
 
 }  // namespace ridge::llm

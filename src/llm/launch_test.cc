@@ -140,7 +140,8 @@ TEST(Launch, NamesTheParallelismInTheEnginesOwnWay) {
   const Parallel parallel = {4, 2, 1, 1, 8};
   EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, parallel), "m", {}).arguments,
               IsSupersetOf({"--tensor-parallel-size", "4", "--data-parallel-size", "2", "--enable-expert-parallel"}));
-  // SGLang counts all GPUs of a stage as tensor parallel, replicates attention inside of them and divides the chunk among the replicas.
+  // SGLang counts all GPUs of a stage as tensor parallel, replicates attention inside of them and divides the chunk
+  // among the replicas.
   EXPECT_THAT(
       launch_of(d, serving(EngineKind::kSglang, parallel), "m", {}).arguments,
       IsSupersetOf({"--tp-size", "8", "--attn-dp-size", "2", "--ep-size", "--kv-cache-dtype", "fp8_e4m3", "16384"}));

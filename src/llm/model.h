@@ -26,26 +26,28 @@ struct Parameters {
 };
 Parameters parameters_of(const Model& model);
 
-// Of one layer.
+// Parameters of one layer.
 struct LayerParameters {
   double attention = 0, feed_forward = 0, router = 0, expert = 0, small = 0;  // expert: one
 };
 LayerParameters parameters_of(const Model& model, const Layers& layers);
 
-// Of all weights as stored: matrices of the layers in their formats, the rest in 16 bits.
+// Bytes of all weights as stored: matrices of the layers in their formats, the rest in 16 bits.
 double weight_bytes(const Model& model, const Formats& formats);
 
-// Of one sequence of `tokens` tokens, `bits` per value; the states of linear layers are kept in 32 bits.
+// Bytes for one sequence of `tokens` tokens, `bits` per value; the states of linear layers are kept in 32 bits.
 double cache_bytes(const Model& model, double tokens, double bits);
 double cache_bytes(const Attention& attention, double tokens, double bits);
 // Growth per token of a sequence that is shorter than every window.
 double cache_bytes_per_token(const Model& model, double bits);
 
-// Of attention for `tokens` new tokens of a sequence with `cached` before them: pairs of tokens that attend, keys and values, 2 each.
+// FLOPs of attention for `tokens` new tokens of a sequence with `cached` before them: pairs of tokens that attend, keys
+// and values, 2 each.
 double attention_flops(const Model& model, double tokens, double cached);
 
-// Average number of experts used by `tokens` tokens that choose independently, experts being of unequal popularity (gamma distributed with shape θ):
-// E · (1 − (1 − k/E) · (1 + (tokens − 1)·k/(E·θ))^−θ), at most that of an even choice, E · (1 − (1 − k/E)^tokens).
+// Average number of experts used by `tokens` tokens that choose independently, experts being of unequal popularity
+// (gamma distributed with shape θ): E · (1 − (1 − k/E) · (1 + (tokens − 1)·k/(E·θ))^−θ), at most that of an even
+// choice, E · (1 − (1 − k/E)^tokens).
 inline constexpr double kExpertPopularity = 1.5;  // θ that fits the kernel measurements best
 double touched_experts(double experts, double per_token, double tokens);
 

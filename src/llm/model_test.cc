@@ -113,7 +113,7 @@ TEST(Config, TakesAnUnknownKindOnlyWhereItIsBuiltAsLlama) {
   EXPECT_THAT(read(json).model.notes, Contains(HasSubstr("'brandnew'")));
   json["moe_num_experts"] = 8;
   EXPECT_THAT(refusal(json), HasSubstr("moe_num_experts"));
-  // What the kind is comes before what it lacks.
+  // The kind is reported before its missing members.
   EXPECT_THAT(refusal({{"model_type", "rwkv9"}, {"hidden_size", 4544}}), HasSubstr("'rwkv9' is not known"));
   // Members of known kinds that change what is counted.
   json.erase("moe_num_experts");
@@ -175,7 +175,8 @@ TEST(Config, CountsKindsThatAreNotBuiltAsLlama) {
   }
 }
 
-// The published Llama-4 has no layer_types, and an empty no_rope_layers that the library fills: every fourth layer attends to all.
+// The published Llama-4 has no layer_types, and an empty no_rope_layers that the library fills: every fourth layer
+// attends to all.
 TEST(Config, FindsTheLayersOfLlama4ThatAttendToAll) {
   Json json = llama3();
   json.update({{"model_type", "llama4_text"},

@@ -1,7 +1,7 @@
 // Published models as worked examples: parameters and cache of config.json against what their publishers say.
 //
-// Exact numbers are the total of the checkpoint's safetensors (the model hub's "model size", base models); rounded ones are of the model card or
-// report that is named. Dimensions are those of each model's config.json.
+// Exact numbers are the total of the checkpoint's safetensors (the model hub's "model size", base models); rounded ones
+// are of the model card or report that is named. Dimensions are those of each model's config.json.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

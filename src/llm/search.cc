@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
 constexpr int64_t kMostOfLlamaCpp = 8;  // at once: published figures of more requests are not known
 
-// Why there is no way: of the largest group of GPUs that was tried, and there of a run rather than of a split that no engine has.
+// Why no way exists: the reason of the largest group of GPUs that was tried, and there of a run rather than of a split
+// that no engine has.
 struct Reason {
   std::string text;
   std::pair<int64_t, bool> rank;
@@ -94,7 +95,8 @@ std::optional<Serving> run(const WayToServe& way, int64_t replicas, const Load& 
   return {};
 }
 
-// The least number of replicas that carry the load's rate within its goals, or the most that were tried; none: the model does not fit.
+// The least number of replicas that carry the load's rate within its goals, or the most that were tried; none: the
+// model does not fit.
 std::optional<Serving> fewest_replicas(const WayToServe& way, const Load& load, Reason& reason) {
   const auto at = [&](int64_t replicas) {
     std::optional<Serving> s = run(way, replicas, load, reason);
@@ -152,7 +154,8 @@ double prompt_cost(const Deployment& base, const Parallel& parallel, const Load&
          static_cast<double>(parallel.data);
 }
 
-// Prefill and decode workers that take all GPUs together. Of the splits of a prefill worker of one size the one that computes most prompts.
+// Prefill and decode workers that take all GPUs together. Of the splits of a prefill worker of one size the one that
+// computes most prompts.
 std::vector<Disaggregation> ways_to_disaggregate(const Deployment& base, const Space& space, const Load& load,
                                                  Reason& reason) {
   std::vector<Disaggregation> ways;

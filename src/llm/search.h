@@ -1,4 +1,5 @@
-// The search over ways of serving a language model: GPUs, engine, formats, split, aggregated or with prompts on workers of their own, and load. Pure.
+// The search over ways of serving a language model: GPUs, engine, formats, split, aggregated or with prompts on workers
+// of their own, and load. Pure.
 #pragma once
 
 #include <optional>
@@ -35,11 +36,11 @@ struct SearchResult {
 };
 // Why the engine does not load weights of these forms on the GPU, by data/engine_support.csv; empty: it does.
 std::string refusal(EngineKind engine, const Gpu& gpu, const Formats& formats);
-// Every way in the space that fits, each at several concurrencies, or at the load's own if it has one; where it has a rate, as many replicas as carry
-// it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
+// Every way in the space that fits, at several concurrencies or the load's own; where it has a rate, as many replicas
+// as carry it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
 SearchResult search(const Deployment& base, const Space& space, const Load& load);
-// The Pareto front of tokens/s per GPU and tokens/s per user; without those that miss the goals, if any meets them, or that cost a
-// hundredfold.
+// The Pareto front of tokens/s per GPU and tokens/s per user; without those that miss the goals, if any meets them, or
+// that cost a hundredfold.
 std::vector<Serving> front_of(const std::vector<Serving>& all);
 
 }  // namespace ridge::llm

@@ -13,8 +13,9 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-// By engine: 80 % of measured/predicted, on a GPU with laws of its own (each model left out of the fit) and without (each GPU and its laws left out),
-// and of disaggregated runs (few models: the wider one of these and of the first). Source: benchmarks/results/silicon.txt.
+// By engine: 80 % of measured/predicted, on a GPU with laws of its own (each model left out of the fit) and without
+// (each GPU and its laws left out), and of disaggregated runs (few models: the wider one of these and of the first).
+// Source: benchmarks/results/silicon.txt.
 struct Ranges {
   ErrorRange own, other, disaggregated = {};
 };
@@ -28,7 +29,7 @@ constexpr std::array<EngineRanges, 4> kRanges = {
       .tpot = {.own = {0.87, 1.16}, .other = {0.89, 1.31}, .disaggregated = {0.87, 1.36}}},
      {.ttft = {.own = {0.64, 2.23}, .other = {0.67, 2.35}, .disaggregated = {0.51, 2.35}},
       .tpot = {.own = {0.91, 1.28}, .other = {0.90, 1.36}, .disaggregated = {0.74, 1.28}}},
-     // llama.cpp: eight of ten published figures of Llama-3-8B on seven GeForce cards (serving_test); first tokens are assumed.
+     // llama.cpp: eight of ten published figures of Llama-3-8B on seven GeForce cards; first tokens are assumed.
      {.ttft = {.own = {0.6, 1.6}, .other = {0.6, 1.6}}, .tpot = {.own = {0.90, 1.09}, .other = {0.90, 1.09}}}}};
 
 double number_of(int64_t value) { return static_cast<double>(value); }
@@ -60,7 +61,7 @@ std::string_view most_weights(const Deployment& d) {
   return name_of(names_of(most), most);
 }
 
-// `parts`: as many as were simulated carry the load.
+// `parts`: the number of those simulated that carry the load.
 void set_rates(const Deployment& d, const Load& load, int64_t parts, Serving& s) {
   const Simulation& r = s.simulation;
   s.output_tokens_per_s = r.output_tokens_per_s * number_of(parts);
@@ -183,7 +184,7 @@ ServingMemory memory_of(const Deployment& d, double tokens) {
 
 namespace {
 
-// What is known before a run. The memory is that of `d`, which decodes.
+// Fills in what is known before a run. The memory is that of `d`, which decodes.
 Serving begin_serving(const Deployment& d, const Load& load) {
   const Workload& w = load.workload;
   Serving s;
@@ -206,7 +207,7 @@ std::string misfit(const Gpu& gpu, const ServingMemory& memory, double tokens) {
                      memory.weights / kGiga, memory.cache_tokens, tokens);
 }
 
-// Of the run that was simulated: `d` decodes, `prompts` computes prompts.
+// Adds the simulated run: `d` decodes, `prompts` computes prompts.
 void finish_serving(const Deployment& prompts, const Deployment& d, const Load& load, int64_t parts, Serving& s) {
   s.rate_error = rate_range(s, load.workload);
   set_rates(d, load, parts, s);
@@ -218,7 +219,7 @@ void finish_serving(const Deployment& prompts, const Deployment& d, const Load& 
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / load.workload.tokens_per_step;
 }
 
-// Of one stage of a pipeline.
+// The scheduler of one stage of a pipeline.
 Scheduler scheduler_of(const Deployment& d, const Load& load, const ServingMemory& memory) {
   Scheduler s{.engine = d.engine,
               .replicas = d.parallel.data,

@@ -1,5 +1,5 @@
-// Predicts one way of serving a model on GPUs: memory, time to the first token, time per output token, rate, cost and energy, with the error to
-// expect. Pure; search.h looks for the best way.
+// Predicts one way of serving a model on GPUs: memory, time to the first token, time per output token, rate, cost and
+// energy, with the error to expect. Pure; search.h looks for the best way.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,8 @@ void visit_fields(auto& visit, Is<ErrorRange> auto& range) {
   visit("low", range.low);
   visit("high", range.high);
 }
-// Range by cross-validation on public runs (benchmarks/silicon.py): for a model that was not fitted, on a GPU with laws of its own or without.
+// Range by cross-validation on public runs (benchmarks/silicon.py): for a model that was not fitted, on a GPU with laws
+// of its own or without.
 ErrorRange ttft_range(EngineKind engine, bool own_laws);
 ErrorRange tpot_range(EngineKind engine, bool own_laws);
 

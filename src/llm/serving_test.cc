@@ -108,7 +108,8 @@ TEST(Serving, DraftsAreComputedByTheLayerOfMultiTokenPrediction) {
   }
   EXPECT_NEAR(draft, 2 * once, 1e-9);
   EXPECT_NEAR(StepTable(d, 8192).seconds(step), rows, 1e-3 * rows);
-  // 1 + 0.7 + 0.49 tokens a step: less than 2.19 times as fast, for the drafts and the verification of three tokens take time.
+  // 1 + 0.7 + 0.49 tokens a step: less than 2.19 times as fast, for the drafts and the verification of three tokens
+  // take time.
   Load load = closed(16);
   const double plain = serve(llama_8b(), 1, load)->simulation.tpot_ms.mean;
   load.workload.tokens_per_step = 2.19;
@@ -388,7 +389,7 @@ TEST(Search, TriesGivenSplitsOfExpertsAndSaysWhyOneIsNone) {
               HasSubstr("28 attention heads cannot be divided among 8"));
   space.split = {.tensor = 16};
   EXPECT_THAT(search(d, space, closed(8)).missing.at(0).second, HasSubstr("--gpus"));
-  // Of the GPUs that were given.
+  // Only the given GPUs count.
   space.offers = {{gpu_named("T4"), {}}};
   space.split = {.tensor = 1, .data = 2, .expert = 1};
   space.disaggregated = false;

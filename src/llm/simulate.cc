@@ -42,9 +42,10 @@ struct Sequence {
   int64_t admitted = 0;   // order of admission
 };
 
-// Requests of equal lengths do not stay in step where prompts share steps with decoding; prompts computed alone hold all sequences meanwhile, and these
-// stay together. (Seen in the public runs with fixed lengths: with waves kept together, the time to the first token of prompts of 1024 tokens that
-// share steps is predicted four times too long; without them it is a quarter of what prompts need that are computed alone.)
+// Requests of equal lengths do not stay in step where prompts share steps with decoding; prompts computed alone hold
+// all sequences meanwhile, and these stay together. (Seen in the public runs with fixed lengths: with waves kept
+// together, the time to the first token of prompts of 1024 tokens that share steps is predicted four times too long;
+// without them it is a quarter of what prompts need that are computed alone.)
 constexpr double kLosesStep = 0.1;  // of the output length, either way
 
 // In which a GPU's clock follows its power (assumed).

@@ -1,5 +1,5 @@
-// Serving simulated step by step: the scheduler of an engine, the requests as a benchmark sends them, and the time of each step. Pure;
-// deterministic by seed. Steps in which nothing changes but the length of the sequences are taken together.
+// Serving simulated step by step: the scheduler of an engine, the requests as a benchmark sends them, and the time of
+// each step. Pure; deterministic by seed. Steps that only lengthen sequences are taken together.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ struct Request {
   int64_t prompt = 0, output = 0;
 };
 
-// Closed: `concurrency` requests at all times, the first ones at once, the next one when one ends. Open: Poisson arrivals of `requests_per_s`, or those of `trace`.
+// Closed: `concurrency` requests at all times, the first ones at once, the next one when one ends. Open: Poisson
+// arrivals of `requests_per_s`, or those of `trace`.
 struct Workload {
   int64_t prompt_min = 1024, prompt_max = 1024;  // [tokens], uniform
   int64_t output_min = 256, output_max = 256;
@@ -45,8 +46,9 @@ struct Scheduler {
   int64_t chunk_tokens = 8192;    // per step
   int64_t most_sequences = 1024;  // at once
   int64_t receive_interval = 1;   // [decode steps], SGLang
-  // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait beside decoding, for a limited number of steps, until they and the
-  // decoding tokens fill the share of a step's tokens. With several attention replicas its attention_dp_config: until each has a prompt.
+  // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait beside decoding, for a
+  // limited number of steps, until they and the decoding tokens fill the share of a step's tokens. With several
+  // attention replicas its attention_dp_config: until each has a prompt.
   int64_t batch_wait_steps = 0;
   double batch_wait_share = 0;
   double cache_tokens = 0;  // that fit; 0: no limit
@@ -76,8 +78,8 @@ std::vector<Request> requests_of(const Workload& workload, EngineKind engine);
 // Mean and percentiles; zeros for none.
 Spread spread_of(std::vector<double> values);
 
-// For requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and its tokens, output. A client sees
-// the first token `lag_steps` steps later, the last one at once.
+// For requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and
+// its tokens, output. A client sees the first token `lag_steps` steps later, the last one at once.
 template <typename Ended>
 Simulation times_of(const std::vector<Ended>& requests, double end_s, double lag_steps = 0) {
   std::vector<double> ttft, tpot;

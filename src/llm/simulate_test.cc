@@ -102,8 +102,8 @@ TEST(Simulation, TheClockFallsWherePromptsFollowOneAnother) {
 }
 
 TEST(Simulation, AQueueOfSingleRequestsIsMD1) {
-  // One sequence at a time, one token each: service of one step, 10 ms; at 50 requests/s half of the time. Mean wait of M/D/1:
-  // ρ/(2(1 − ρ)) · service = 5 ms (Gross and others, Fundamentals of queueing theory, section 5.1).
+  // One sequence at a time, one token each: service of one step, 10 ms; at 50 requests/s half of the time. Mean wait of
+  // M/D/1: ρ/(2(1 − ρ)) · service = 5 ms (Gross and others, Fundamentals of queueing theory, section 5.1).
   Workload w;
   w.prompt_min = w.prompt_max = 10;
   w.output_min = w.output_max = 1;
@@ -117,8 +117,9 @@ TEST(Simulation, AQueueOfSingleRequestsIsMD1) {
 }
 
 TEST(Simulation, TheFirstWaveQueuesForTheTokensOfAStep) {
-  // 8 prompts of 1000 tokens, 2000 tokens a step. They are sent at once and reach the scheduler 1 ms apart: the first one has a step for itself, the
-  // others go in pairs and the last one is alone, after 11, 21, 21, 31, 31, 41, 41 and 51 ms.
+  // 8 prompts of 1000 tokens, 2000 tokens a step. They are sent at once and reach the scheduler 1 ms apart: the first
+  // one has a step for itself, the others go in pairs and the last one is alone, after 11, 21, 21, 31, 31, 41, 41 and
+  // 51 ms.
   Workload w;
   w.prompt_min = w.prompt_max = 1000;
   w.output_min = w.output_max = 100;
@@ -142,7 +143,8 @@ TEST(Simulation, ATokeniserTakesOnePromptAfterAnotherAndARouterMany) {
 }
 
 TEST(Simulation, TensorRtLlmHoldsPromptsUntilAStepIsFilledOrSoManyStepsHavePassed) {
-  // The first request decodes from 11 ms on; the second one reaches the scheduler at 26 ms, in the step that ends at 31 ms.
+  // The first request decodes from 11 ms on; the second one reaches the scheduler at 26 ms, in the step that ends at 31
+  // ms.
   Workload w;
   w.trace = {{0, 100, 100}, {0.025, 100, 2}};
   Scheduler waits;
@@ -172,7 +174,7 @@ TEST(Simulation, AttentionReplicasStepTogether) {
   // The cache is as large for each.
   two.cache_tokens = 1500;
   EXPECT_NEAR(run(constant_steps(EngineKind::kTensorRtLlm, 10), w, two).ttft_ms.p99, 31, 1e-3);
-  // Of 8 sequences a replica decodes 4.
+  // A replica decodes 4 of 8 sequences.
   Workload closed;
   closed.prompt_min = closed.prompt_max = 10;
   closed.output_min = closed.output_max = 500;

@@ -62,7 +62,8 @@ constexpr auto kCosts = [] {
 // slots own their part of the cache.
 constexpr EngineRules kRules[4] = {{.takes_blocks = true}, {.whole_prompts = true}, {.prompts_alone = true}, {}};
 
-// Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
+// Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8
+// values of 16 bits.
 constexpr double kElementwiseBytes = 16;
 
 double number(int64_t value) { return static_cast<double>(value); }
@@ -104,7 +105,7 @@ void projections(const Deployment& d, const Attention& a, double n, double count
     const double from = a.query_rank > 0 ? number(a.query_rank) : hidden;
     row("query up", gemm(gpu, format, n, heads * key, from), count);
     if (a.index_heads > 0) row("query up", gemm(gpu, format, n, number(a.index_heads * a.index_dim), from), count);
-    // Queries into the latent space and values out of it, one small product per head, or keys and values out of it for prompts.
+    // Queries into the latent space and values out of it, one product per head, or keys and values for prompts.
     row("latent up", gemm(gpu, WeightFormat::kBf16, n, heads * (key - rope + value), rank), count);
     row("output", gemm(gpu, format, n, hidden, heads * value), count);
     return;
@@ -142,7 +143,8 @@ void feed_forward(const Deployment& d, const FeedForward& f, double n, double co
   row("experts", experts(d.gpu, d.formats.experts, work, name_of(kEngineNames, d.engine)), count);
 }
 
-// After attention and after the feed-forward network; with attention replicas the experts' tokens are gathered and scattered instead.
+// After attention and after the feed-forward network; with attention replicas the experts' tokens are gathered and
+// scattered instead.
 void communication(const Deployment& d, const FeedForward& f, double n, double count, auto& row) {
   const double bytes = n * number(d.model.hidden) * 2, data = number(d.parallel.data),
                tensor = number(d.parallel.tensor);
@@ -153,7 +155,7 @@ void communication(const Deployment& d, const FeedForward& f, double n, double c
     row("all-reduce", all_reduce(d.gpu, tensor, bytes), count);
 }
 
-// Whether a kernel computes the tokens of all attention replicas.
+// True if a kernel computes the tokens of all attention replicas.
 bool is_shared(const Deployment& d, std::string_view name) {
   return d.parallel.data > 1 && (name == "experts" || name == "gather, scatter");
 }
@@ -276,7 +278,7 @@ double prompt_factor_of(const Deployment& d, const Step& step) {
   return step.chunks.empty() ? 1 : 1 + (d.costs.prompt_factor - 1) * step.sustained;
 }
 
-// What the host needs at least to launch a step with prompts that is no recorded graph.
+// The host's least time to launch a step with prompts, which is not a recorded graph.
 double least_seconds(const Deployment& d, const Step& step, const Launches& launches) {
   if (step.chunks.empty() || tokens_of(d, step) <= d.costs.graph_tokens) return 0;
   return d.costs.eager_kernel_us * 1e-6 * launches.eager;

@@ -1,5 +1,6 @@
-// The time of one step of an engine that serves a model on one or several GPUs: the sum of its kernels, communication and the engine's own costs.
-// A step computes all tokens of a batch once: one of each decoding sequence (several in speculative decoding), and chunks of prompts. Pure.
+// The time of one step of an engine that serves a model on one or several GPUs: the sum of its kernels, communication
+// and the engine's own costs. A step computes all tokens of a batch once: one of each decoding sequence (several in
+// speculative decoding), and chunks of prompts. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@ namespace ridge::llm {
 enum class EngineKind { kVllm, kTensorRtLlm, kSglang, kLlamaCpp };
 NameTable<EngineKind> names_of(EngineKind);
 
-// How one replica is split. Attention is divided among `tensor` GPUs and replicated `data` times, each replica with its own sequences; experts are
-// divided among all tensor · data = expert_tensor · expert GPUs of a stage; layers among `pipeline` stages.
+// How one replica is split. Attention is divided among `tensor` GPUs and replicated `data` times, each replica with its
+// own sequences; experts among all tensor · data = expert_tensor · expert GPUs of a stage; layers among `pipeline`
+// stages.
 struct Parallel {
   int64_t tensor = 1, data = 1, pipeline = 1;
   int64_t expert_tensor = 1, expert = 1;
@@ -54,8 +56,8 @@ struct EngineCosts {
 };
 const EngineCosts& costs_of(EngineKind engine);
 
-// Rules of an engine's scheduler, as its own code has them in 2026. Without any of these, decoding sequences and chunks of
-// prompts share steps, and a sequence is admitted if its longest output fits.
+// Rules of an engine's scheduler, as its own code has them in 2026. Without any of these, decoding sequences and chunks
+// of prompts share steps, and a sequence is admitted if its longest output fits.
 struct EngineRules {
   // Steps compute prompts, first, or decode; new requests are looked for at intervals of decode steps.
   bool prompts_alone = false;
@@ -74,9 +76,10 @@ struct Deployment {
   Parallel parallel;
   EngineKind engine = EngineKind::kVllm;
   EngineCosts costs;
-  // Drafts of speculative decoding, per sequence and step; 0: none. A model with layers of multi-token prediction computes them by these, one after another:
-  // a layer like its last one, the matrix that joins a token's embedding to the hidden state, and the head (DeepSeek-V3, arXiv:2412.19437, section 2.2).
-  // Without such layers drafts cost nothing here.
+  // Drafts of speculative decoding, per sequence and step; 0: none. A model with layers of multi-token prediction
+  // computes them by these, one after another: a layer like its last one, the matrix that joins a token's embedding to
+  // the hidden state, and the head (DeepSeek-V3, arXiv:2412.19437, section 2.2). Without such layers drafts cost
+  // nothing here.
   int64_t draft_tokens = 0;
 };
 

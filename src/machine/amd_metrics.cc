@@ -12,9 +12,9 @@
 namespace ridge::machine {
 namespace {
 
-// Offsets in a revision of the table; 0: absent. Energy in units of 2^-16 J; earlier revisions use a unit that differs from GPU
-// to GPU. From `accumulations` on: the number of checks of the limits, then the number of times that each of kHolds held the
-// clock down.
+// Offsets in a revision of the table; 0: absent. Energy in units of 2^-16 J; earlier revisions use a unit that differs
+// from GPU to GPU. From `accumulations` on: the number of checks of the limits, then the number of times that each of
+// kHolds held the clock down.
 struct Layout {
   uint8_t format, content;
   size_t energy, throttle_status, accumulations;

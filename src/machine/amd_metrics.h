@@ -13,8 +13,8 @@ struct AmdMetrics {
   gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
 };
 
-// Reads two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs report what slows them down now,
-// newer ones count how often each limit lowered the clock; limits whose count grew are active now.
+// Reads two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs report what
+// slows them down now, newer ones count how often each limit lowered the clock; limits whose count grew are active now.
 AmdMetrics amd_metrics(std::string_view before, std::string_view after);
 
 }  // namespace ridge::machine

@@ -112,8 +112,8 @@ void read_cpus(const std::string& root, CpuCounters& counters) {
 // Growth of one thread's or process's counter; a smaller counter is that of a new one with the same number.
 double since(double before, double after) { return after >= before ? after - before : after; }
 
-// Time used before the first reading by processes that had ended by the second, by the closest ancestor that had not: it is in the
-// time of that one's children now.
+// Time used before the first reading by processes that had ended by the second, by the closest ancestor that had not:
+// it is in the time of that one's children now.
 std::map<int, double> handed_on(const CpuCounters& before, const CpuCounters& after) {
   std::map<int, double> by_ancestor;
   for (const auto& [id, process] : before.others) {

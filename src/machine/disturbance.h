@@ -38,13 +38,14 @@ struct Disturbance {
   std::vector<BusyProcess> others = {};         // the three busiest; this process and its children are none
   std::optional<double> mean_over_median = {};  // of the runs' times; absent: not a series of equal runs
 };
-// Any of: less than 90 % of the CPU time got and more than 5 % of the time spent waiting (a thread that mostly sleeps waits a few
-// microseconds whenever it wakes, which is much of the little that it asks for); more than 5 % stolen; others on more than half
-// of the CPUs; a mean of more than 1.5 medians. Throttling alone is none: a process that uses all of its quota is throttled.
+// Any of: less than 90 % of the CPU time got and more than 5 % of the time spent waiting (a thread that mostly sleeps
+// waits a few microseconds whenever it wakes, which is much of the little that it asks for); more than 5 % stolen;
+// others on more than half of the CPUs; a mean of more than 1.5 medians. Throttling alone is none: a process that uses
+// all of its quota is throttled.
 bool disturbed(const Disturbance& disturbance);
 inline bool disturbed(const std::optional<Disturbance>& watched) { return watched && disturbed(*watched); }
-// "The machine was busy: this process got 12 % of the CPU time it asked for; others used 1.9 of 2 CPUs: cc1plus 1.4, …"; empty
-// if not disturbed.
+// "The machine was busy: this process got 12 % of the CPU time it asked for; others used 1.9 of 2 CPUs: cc1plus 1.4,
+// …"; empty if not disturbed.
 std::string sentence(const Disturbance& disturbance);
 
 void visit_fields(auto& visit, Is<Disturbance> auto& disturbance) {

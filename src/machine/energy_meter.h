@@ -1,6 +1,6 @@
-// EnergyMeter: the energy consumed, from the machine's own counters. For the CPU these are the RAPL zones of Linux's power
-// capping framework (Documentation/power/powercap/powercap.rst): every package and, where it is counted apart, its DRAM.
-// They count the whole package, idle cores and other processes included.
+// EnergyMeter: the energy consumed, from the machine's own counters. For the CPU these are the RAPL zones of Linux's
+// power capping framework (Documentation/power/powercap/powercap.rst): every package and, where it is counted apart,
+// its DRAM. They count the whole package, idle cores and other processes included.
 //
 // No counter (virtual machine, container, other CPU) and no permission (energy_uj is readable by root alone since
 // Linux 5.10, CVE-2020-8694) are errors with the reason; consumption is never guessed here. One thread.

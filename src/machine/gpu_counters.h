@@ -1,5 +1,5 @@
-// Kernel counters of a GPU that matter only by their growth: energy, engine time per process, time that limits lowered the clock.
-// Read twice, a tenth of a second apart, and recorded as one text.
+// Kernel counters of a GPU that matter only by their growth: energy, engine time per process, time that limits lowered
+// the clock. Read twice, a tenth of a second apart, and recorded as one text.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ void visit_fields(auto& visit, Is<GpuCounterSamples> auto& samples) {
   visit.optional("after", samples.after);
 }
 
-// JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a driver
-// may hang without harm.
+// JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it
+// where a driver may hang without harm.
 Result<std::string> take_gpu_counters(const std::string& root, Clock& clock = system_clock());
 Result<GpuCounterSamples> parse_gpu_counters(std::string_view json);
 

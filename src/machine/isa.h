@@ -30,8 +30,8 @@ std::vector<std::string> this_isa();
 
 // The entries of `isa` within a cap, to measure the limits of an equally capped engine (RIDGE_MAX_CPU_ISA beside
 // ONEDNN_MAX_CPU_ISA). Names are oneDNN's (developer guide, "CPU Dispatcher Control"), in any case: SSE41, AVX, AVX2,
-// AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_BF16, AVX512_CORE_FP16, AVX512_CORE_AMX; each includes those before it.
-// Errors: another name.
+// AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_BF16, AVX512_CORE_FP16, AVX512_CORE_AMX; each includes those
+// before it. Errors: another name.
 Result<std::vector<std::string>> isa_up_to(const std::string& cap, const std::vector<std::string>& isa);
 
 // Reads the text of /proc/cpuinfo: its first "flags" line (x86) or "Features" line (Arm).

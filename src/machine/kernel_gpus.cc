@@ -28,8 +28,8 @@ constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 constexpr double kSame = 1;
 constexpr double kMicrowatts = 1e-3, kMicrojoules = 1e-3, kMillidegrees = 1e-3, kHertz = 1e-6;
 
-// A reading, the device's file for it, and the unit of that file. Of several rows of one reading the first with an existing
-// file counts; of several matching files (one per tile) the largest value.
+// A reading, the device's file for it, and the unit of that file. Of several rows of one reading the first with an
+// existing file counts; of several matching files (one per tile) the largest value.
 struct NumberRow {
   gpu::Reading<int64_t> Gpu::*reading;
   const char* file;
@@ -88,8 +88,8 @@ constexpr NumberRow kXe[] = {
     {&Gpu::sm_clock_max_mhz, "tile*/gt*/freq0/rp0_freq", kSame},
 };
 
-// Intel: one file per reason, 0 or 1, with the prefix in the driver's row. PL1, PL2: lasting and short power limit, of the
-// package or (psys) of the board; PL4 and ICCmax: peak current; TDC: lasting current; RATL: average temperature.
+// Intel: one file per reason, 0 or 1, with the prefix in the driver's row. PL1, PL2: lasting and short power limit, of
+// the package or (psys) of the board; PL4 and ICCmax: peak current; TDC: lasting current; RATL: average temperature.
 struct SlowdownRow {
   const char* reason;
   uint64_t bit;

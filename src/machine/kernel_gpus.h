@@ -1,5 +1,5 @@
-// AMD and Intel GPUs as their kernel drivers (amdgpu, i915, xe) describe them in files: those of the PCI device, its hwmon and
-// drm folders, and the DRM lines of /proc/*/fdinfo. It needs no vendor library, so none can hang this process.
+// AMD and Intel GPUs as their kernel drivers (amdgpu, i915, xe) describe them in files: those of the PCI device, its
+// hwmon and drm folders, and the DRM lines of /proc/*/fdinfo. No vendor library can hang this process.
 //
 // Pure: reads only a recorded Tree.
 // Sources, Linux 6.16: Documentation/gpu/amdgpu/{driver-misc,thermal,ras}.rst, Documentation/gpu/drm-usage-stats.rst,
@@ -23,8 +23,8 @@ std::vector<std::string> kernel_gpu_files();
 inline constexpr const char* kGpuCounters = "tools/gpu_looks";
 inline constexpr const char* kPciNames = "tools/pci_names";
 
-// The GPUs of one vendor that a kernel driver is bound to, by PCI address, without integrated graphics. If a driver hung while its
-// files were read, its GPUs have that failure.
+// The GPUs of one vendor that a kernel driver is bound to, by PCI address, without integrated graphics. If a driver
+// hung while its files were read, its GPUs have that failure.
 std::vector<gpu::Gpu> kernel_gpus(const Tree& tree, GpuVendor vendor);
 
 // The release of the kernel, and of amdgpu's own where it was installed apart from the kernel.

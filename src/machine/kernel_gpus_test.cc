@@ -124,8 +124,8 @@ TEST(KernelGpus, I915TellsPowerAndUseByTwoLooks) {
   EXPECT_EQ(gpus[0].processes[0].memory_bytes, int64_t{6} << 30);
 }
 
-// 1.4 J in a tenth of a second by the GPU's counter, not the package's; 480,000 of 1,920,000 cycles on one of four engines; the
-// clock of the faster of two units; a limit of 0 is none.
+// 1.4 J in a tenth of a second by the GPU's counter, not the package's; 480,000 of 1,920,000 cycles on one of four
+// engines; the clock of the faster of two units; a limit of 0 is none.
 TEST(KernelGpus, XeTellsCyclesTilesAndNoLimit) {
   const gpu::Gpu gpu = kernel_gpus(machine("doctor-intel"), GpuVendor::kIntel).at(1);
   EXPECT_EQ(gpu.index, 1);

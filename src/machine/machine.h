@@ -1,5 +1,5 @@
-// Machine: what this computer is and its physical limits. A plain value: facts read from the system, limits measured on it.
-// All other figures are compared with these.
+// Machine: what this computer is and its physical limits. A plain value: facts read from the system, limits measured on
+// it. All other figures are compared with these.
 //
 // plan/ and tune/ decide from it. Immutable once built.
 #pragma once
@@ -98,9 +98,9 @@ void visit_fields(auto& visit, Is<Peak> auto& peak) {
   visit("clock_hz", peak.clock_hz);
 }
 
-// Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the triad,
-// stores), each once. Reads and writes have separate paths, so mixed traffic may be faster than
-// reading alone, but no mix reads more bytes per second.
+// Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the
+// triad, stores), each once. Reads and writes have separate paths, so mixed traffic may be faster than reading alone,
+// but no mix reads more bytes per second.
 struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
@@ -147,14 +147,14 @@ void visit_fields(auto& visit, Is<Machine> auto& machine) {
 
 // Threads that a computation can keep busy: allowed cores, capped by the quota (rounded up).
 int usable_threads(const Machine& machine);
-// The part of the work of `busy` threads on whole CPUs, on which limits are measured, that a quota leaves: 1 without a quota or with a
-// whole one; with a quota of 1.5 three quarters of what two threads do, with 0.5 half of one's.
+// The part of the work of `busy` threads on whole CPUs, on which limits are measured, that a quota leaves: 1 without a
+// quota or with a whole one; with a quota of 1.5 three quarters of what two threads do, with 0.5 half of one's.
 double quota_factor(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
 // kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. A straight line
-// between entries would lie below what is attainable, since rates saturate. Absent if the machine has no such units or nothing
-// was measured.
+// between entries would lie below what is attainable, since rates saturate. Absent if the machine has no such units or
+// nothing was measured.
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
 std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);
 
@@ -164,8 +164,8 @@ std::optional<double> ridge_point(const Machine& machine, Precision precision, i
 // Total capacity [bytes] of the caches of `level` that `threads` threads can use (each thread on a core of its own).
 int64_t cache_capacity(const Machine& machine, int level, int threads);
 
-// Measured limits with a spread above kMostSpreadPercent: they may be far too low. "DRAM, 2 threads, 45.3 GB/s ± 137.0 %",
-// the widest first.
+// Measured limits with a spread above kMostSpreadPercent: they may be far too low. "DRAM, 2 threads, 45.3 GB/s ± 137.0
+// %", the widest first.
 constexpr double kMostSpreadPercent = 20;
 std::vector<std::string> uncertain_limits(const Machine& machine);
 

@@ -1,5 +1,5 @@
-// CPUs, cores, caches and NUMA nodes of the whole machine; probe.cc decides which of them this process may use. Two equivalent
-// sources: hwloc on the running system, the files of a recorded tree in tests and where hwloc finds nothing.
+// CPUs, cores, caches and NUMA nodes of the whole machine; probe.cc decides which of them this process may use. Two
+// equivalent sources: hwloc on the running system, the files of a recorded tree in tests and where hwloc finds nothing.
 #pragma once
 
 #include <cstdint>

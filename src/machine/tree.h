@@ -1,5 +1,5 @@
-// Everything read from a machine, as paths and texts: files of /proc, /sys and /etc, and the output of tools and probes under
-// tools/. The doctor judges nothing else, so a machine can be recorded as one text file, inspected, sent, and judged elsewhere.
+// Everything read from a machine, as paths and texts: files of /proc, /sys and /etc, and the output of tools and probes
+// under tools/. The doctor judges nothing else, so a machine can be recorded as one text file and judged elsewhere.
 //
 // The text form (also that of tests/machines/*.tree): `=== PATH: LINE` is a file of one line, `=== PATH` one with the
 // lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or tool is missing,

@@ -16,8 +16,8 @@ namespace {
 
 // A run at this share or above is limited by the machine itself.
 constexpr double kNearLimitPercent = 70;
-// Below this bound a run may be mostly the engine's own overhead: some 5 µs for a run of an empty graph, and 1 to 4 µs to start each
-// node (ONNX Runtime 1.31.1 on an EPYC). A run that takes longer than all of that is slow for another reason.
+// Below this bound a run may be mostly the engine's own overhead: some 5 µs for a run of an empty graph, and 1 to 4 µs
+// to start each node (ONNX Runtime 1.31.1 on an EPYC). A longer run is slow for another reason.
 constexpr double kSmallBoundMs = 0.05;
 constexpr double kMostOverheadMs = 0.05, kMostOverheadPerNodeMs = 0.005;
 // Above this share of the run an operator that multiplies nothing decides its time.
@@ -47,8 +47,9 @@ std::string faster_precision(const Measurement& m, const cost::DeviceLimits& lim
   return text;
 }
 
-// A limit is measured with random numbers, and counts every multiply-add: on a GPU, whose clock follows its power, a product of 8192²
-// BF16 matrices took 894 TFLOP/s with zeros and 788 with random numbers (H200), and cuDNN's convolutions may use Winograd or FFT.
+// A limit is measured with random numbers, and counts every multiply-add: on a GPU, whose clock follows its power, a
+// product of 8192² BF16 matrices took 894 TFLOP/s with zeros and 788 with random numbers (H200), and cuDNN's
+// convolutions may use Winograd or FFT.
 Advice above_limit(const Measurement& m, const cost::DeviceLimits& limits) {
   const std::string share = "At " + rounded(m.percent_of_limit) + " % of the limit";
   if (limits.sources.empty())

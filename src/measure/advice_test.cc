@@ -119,8 +119,8 @@ TEST(Advice, WithoutALimitItPromisesNothing) {
   EXPECT_EQ(advise(reaching(50, cost::Limiter::kCompute), nullptr).id, "limit-unknown");
 }
 
-// Models as a first user brought them, with the figures that a quiet machine shows: time of a run, bound, nodes, and where given the
-// layers. Their shares of the limit follow.
+// Models as a first user brought them, with the figures that a quiet machine shows: time of a run, bound, nodes, and
+// where given the layers. Their shares of the limit follow.
 struct Case {
   const char* name;
   double p50_ms, bound_ms;

@@ -22,8 +22,8 @@ Nanoseconds layers_time(const BenchOptions& options) {
   return std::min<Nanoseconds>(options.max_time / 4, kLayersTime);
 }
 
-// `left`: of the time, once the model is open. Warming up takes a quarter of it; with time for fewer than four runs the first
-// run, at opening, was the warm-up.
+// `left`: of the time, once the model is open. Warming up takes a quarter of it; with time for fewer than four runs the
+// first run, at opening, was the warm-up.
 LoadOptions load_options(const BenchOptions& options, int callers, Nanoseconds first_run, TimePoint now,
                          Nanoseconds left) {
   LoadOptions load;

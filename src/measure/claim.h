@@ -1,4 +1,4 @@
-// Claims of the field's guides as a table (data/claims.csv), and when a measurement confirms one. Pure; immutable values.
+// Claims of the guides as a table (data/claims.csv), and when a measurement confirms one. Pure; immutable values.
 //
 // Guides: A GPU notes, B GPU performance optimisation, C a GPU guide, D buying and cloud, E RTX 4090 for AI research.
 #pragma once
@@ -57,10 +57,11 @@ std::string_view verdict_name(Judgement verdict);  // "confirmed", …, "not tes
 // The quantity of the figure: for a gain or a share the measured one, for a cost how much longer the dearer way takes.
 Ratio effect_of(const ClaimedFigure& figure, const Ratio& measured);
 
-// confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond or
-// short of the range. contradicted: the effect is the other way round. Not testable: too wide, that is, it meets the range and
-// also allows no effect, or it lies partly outside the range and is wider than kTooWide. A claim of one number stands for a range of kAround to either side;
-// of "more than" a number, less than kAround beyond it is short of it.
+// confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly
+// beyond or short of the range. contradicted: the effect is the other way round. Not testable: too wide, that is, it
+// meets the range and also allows no effect, or it lies partly outside the range and is wider than kTooWide. A claim of
+// one number stands for a range of kAround to either side; of "more than" a number, less than kAround beyond it is
+// short of it.
 constexpr double kTooWide = 1.5;  // high / low
 constexpr double kAround = 0.05;
 Judgement judge(const ClaimedFigure& figure, const Ratio& measured);

@@ -30,7 +30,7 @@ int64_t blocks_per_sequence(std::span<const StepCase> cases, const engine::Cache
   return cache.blocks_for(longest(cases));
 }
 
-// Sequences of random tokens with blocks of their own. A position always gets the same token, so a case that runs again writes what was there.
+// Sequences of random tokens with own blocks. A position's token is fixed: a case that runs again rewrites it.
 class CachedSequences {
  public:
   CachedSequences(engine::Decoder& decoder, std::span<const StepCase> cases, uint64_t seed)

@@ -1,4 +1,4 @@
-// Measures steps of a decoder (engine/decoder.h): prefills and decodes of several sizes, interleaved round after round on one cache. One thread.
+// Measures steps of a decoder (engine/decoder.h): prefills and decodes of several sizes, interleaved. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace ridge::measure {
 
-// `steps` steps one after the other. In each, each of `sequences` gets `tokens` more tokens, and its last one a row of logits; before the first,
-// `past` tokens of each are in the cache.
+// `steps` steps one after the other. In each, each of `sequences` gets `tokens` more tokens, and its last one a row of
+// logits; before the first, `past` tokens of each are in the cache.
 struct StepCase {
   int64_t sequences = 1, past = 0, tokens = 1, steps = 1;
 };
@@ -43,8 +43,8 @@ struct StepsOptions {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
-// fill the cache → run every case once, uncounted → rounds. Tokens are random: their choice takes no part of the time. Errors: the decoder's;
-// kCancelled before the first round was whole.
+// fill the cache → run every case once, uncounted → rounds. Tokens are random: their choice takes no part of the time.
+// Errors: the decoder's; kCancelled before the first round was whole.
 Result<StepTimes> measure_steps(engine::Decoder& decoder, std::span<const StepCase> cases, const StepsOptions& options,
                                 const Clock& clock);
 

@@ -9,7 +9,8 @@
 namespace ridge::measure {
 namespace {
 
-// Latencies whose logarithms follow an autoregressive process: skewed as latencies are, and correlated with their neighbours.
+// Latencies whose logarithms follow an autoregressive process: skewed as latencies are, and correlated with their
+// neighbours.
 Measurement simulated(uint64_t seed, double median_ms, double correlation, size_t samples = 2000) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> step(0, std::sqrt(1 - correlation * correlation));

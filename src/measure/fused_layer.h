@@ -23,11 +23,12 @@ class SourceNodes {
  public:
   explicit SourceNodes(const model::Graph& graph);
 
-  // The nodes that `time` names as its sources; their arithmetic that `time` names as its sources, and the bytes that cross the layer's boundary: inputs from outside and
-  // outputs that others need. The arithmetic has the type of the layer's first input. Empty if it names no source, or only nodes that
-  // an earlier layer has claimed. A convolution or matrix multiplication whose batch normalisation was folded into its weights has only
-  // the normalisation's name; then its nodes include the operator normalised. Also empty if a layer that multiplies has no such node:
-  // half a cost would be wrong.
+  // The nodes that `time` names as its sources; their arithmetic that `time` names as its sources, and the bytes that
+  // cross the layer's boundary: inputs from outside and outputs that others need. The arithmetic has the type of the
+  // layer's first input. Empty if it names no source, or only nodes that an earlier layer has claimed. A convolution or
+  // matrix multiplication whose batch normalisation was folded into its weights has only the normalisation's name; then
+  // its nodes include the operator normalised. Also empty if a layer that multiplies has no such node: half a cost
+  // would be wrong.
   std::optional<SourceLayer> take(const engine::NodeTime& time);
 
  private:

@@ -1,5 +1,5 @@
-// All samples of a measurement, counted in buckets at most 1/128 (0.8 %) of their value wide: log-linear, as HdrHistogram has them.
-// A kept result is compared by them with another one. Pure.
+// All samples of a measurement, counted in buckets at most 1/128 (0.8 %) of their value wide: log-linear, as
+// HdrHistogram has them. A kept result is compared by them with another one. Pure.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace ridge::measure {
 
-// One tensor per input of `signature`, of the shape in `shapes` or else the signature's own (which must then be complete).
+// One tensor per input of `signature`, of the shape in `shapes` or else the signature's own, complete one.
 //   floating point   uniform in [0, 1)
 //   integers         below the size of the table that the graph looks them up in (Gather, through casts and reshapes);
 //                    without one 0 or 1; 8-bit unsigned: 0 … 255

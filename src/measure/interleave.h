@@ -1,8 +1,8 @@
-// The interleaved benchmark: several arms measured alternately, round after round, so that a disturbance longer than a slice affects
-// all of them alike and cancels in their ratios.
+// The interleaved benchmark: several arms measured alternately, round after round, so that a disturbance longer than a
+// slice affects all of them alike and cancels in their ratios.
 //
-// A round is one slice of every arm, in a random order, and the next round is its reverse (A B B A), so that a steady change
-// cancels over the two. One thread; arms may start their own.
+// A round is one slice of every arm, in a random order, and the next round is its reverse (A B B A), so that a steady
+// change cancels over the two. One thread; arms may start their own.
 #pragma once
 
 #include <cstdint>

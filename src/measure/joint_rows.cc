@@ -21,8 +21,9 @@ constexpr int64_t kGuesses[] = {32, 7, 64, 224, 1};  // of open dimensions; two 
 constexpr float kWide = 200;                         // values of the second set lie within ± half of it
 // The same kernels on the same row: differences come from an order of summation that changes from run to run.
 constexpr double kSameRun = 1e-6, kRepeats = 4;
-// Kernels for other numbers of rows round sums in another order, the result of a layer by a few unit roundoffs u (Higham, Accuracy and
-// Stability of Numerical Algorithms, 2nd edition, 3.1). u is 2⁻²⁴ for FP32, 2⁻¹¹ for FP16 and TF32, 2⁻⁸ for BF16 and steps of INT8.
+// Kernels for other numbers of rows round sums in another order, the result of a layer by a few unit roundoffs u
+// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 3.1). u is 2⁻²⁴ for FP32, 2⁻¹¹ for FP16 and
+// TF32, 2⁻⁸ for BF16 and steps of INT8.
 constexpr double kRoundoffs = 8, kLeastTolerance = 1e-3;
 
 double tolerance_of(Precision precision, const std::string& device) {

@@ -34,9 +34,9 @@ void add_to_index(const model::Graph& graph, NodeIndex& index) {
   }
 }
 
-// The node of each time. ONNX Runtime's profile names a node without a name after its operator and a number that its graph
-// does not show, and lists nodes in the order of the graph: times and nodes without a name, if there are as many of an
-// operator, belong to each other in this order. In a branch that was not taken there are more.
+// The node of each time. ONNX Runtime's profile names a node without a name after its operator and a number that its
+// graph does not show, and lists nodes in the order of the graph: times and nodes without a name, if there are as many
+// of an operator, belong to each other in this order. In a branch that was not taken there are more.
 std::vector<GraphNode> nodes_of(std::span<const engine::NodeTime> times, NodeIndex index) {
   std::vector<GraphNode> nodes(times.size());
   std::map<std::string, std::vector<size_t>> unnamed;  // by operator: times

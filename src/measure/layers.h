@@ -14,14 +14,15 @@
 
 namespace ridge::measure {
 
-// Runs `plan` in a session of its own with profiling, for about `time`, at least three runs, and at most as many as the profile takes
-// in a second or two to be read. Slowest layer first; none if interrupted before three runs. `seconds` as in engine::open_for().
+// Runs `plan` in a session of its own with profiling, for about `time`, at least three runs, and at most those whose
+// profile is read in a second or two. Slowest layer first; none if interrupted before three runs. `seconds` as in
+// engine::open_for().
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
                                           const cost::DeviceLimits* limits, Nanoseconds time, double seconds,
                                           const std::function<bool()>& interrupted, Clock& clock = system_clock());
 
-// The pure part: `optimised` is the graph that the engine really ran (its nodes carry the attributes), or null. Shapes come
-// from the profile. A node that is not found in the graph has no rule. `model`: with its own names; null: the engine's stay.
+// The pure part: `optimised` is the graph that the engine really ran (its nodes carry the attributes), or null. Shapes
+// come from the profile. A node that is not found in the graph has no rule. `model`: has own names; null: the engine's.
 std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
                              const model::Graph* model, const cost::DeviceLimits* limits);
 

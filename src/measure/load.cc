@@ -16,9 +16,9 @@ namespace {
 // Interval between the rule's checks of new samples: waking up takes a CPU from the target for some 50 µs.
 constexpr auto kLook = std::chrono::milliseconds(20);
 
-// In a closed loop, one in kUntimed + 1 of the runs shorter than this is timed: reading the clock and storing a sample costs
-// about 0.2 µs, which would distort the measurement. All count for the rate. Their stages, which cost four more readings, come
-// from an untimed run, before one timed run in kStagesEvery.
+// In a closed loop, one in kUntimed + 1 of the runs shorter than this is timed: reading the clock and storing a sample
+// costs about 0.2 µs, which would distort the measurement. All count for the rate. Their stages, which cost four more
+// readings, come from an untimed run, before one timed run in kStagesEvery.
 constexpr auto kShortRun = std::chrono::microseconds(20);
 constexpr int kUntimed = 31;
 constexpr int kStagesEvery = 8;
@@ -343,8 +343,8 @@ class Load {
   // Nothing was counted, not even a failure.
   bool only_warmed() const { return latencies_ms_.empty() && failures_.empty(); }
 
-  // In a closed loop: the callers' rates, each over its own whole runs; they end at different moments. In an open one, and
-  // after an early interruption: requests over time.
+  // In a closed loop: the callers' rates, each over its own whole runs; they end at different moments. In an open one,
+  // and after an early interruption: requests over time.
   double rate() const {
     const bool warming = only_warmed();
     const Nanoseconds elapsed = last_end_ - (warming ? begin_ : counting_from_);

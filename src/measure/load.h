@@ -1,12 +1,12 @@
 // Puts load on a target and collects latencies until the stop rule is met or it is interrupted.
 //
-// Closed loop: `concurrency` callers, each sends its next request when it has the answer. Open loop: requests have intended
-// times, independent of the target; latency counts from the intended time, so that a stall shows in every request that should
-// have been sent during it (no coordinated omission). At most `concurrency` requests are in flight; a request that finds all
-// callers busy waits, and its waiting counts.
+// Closed loop: `concurrency` callers, each sends its next request when it has the answer. Open loop: requests have
+// intended times, independent of the target; latency counts from the intended time, so that a stall shows in every
+// request that should have been sent during it (no coordinated omission). At most `concurrency` requests are in flight;
+// a request that finds all callers busy waits, and its waiting counts.
 //
 // A target that computes here (RunOnce) has a thread per caller. One that waits for others, as a server's client does
-// (AsyncTarget), has few threads, each with many callers: hundreds of threads would take the CPU from a server on the same machine.
+// (AsyncTarget), has few threads, each with many callers: hundreds of threads would slow a server on the same machine.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@
 
 namespace ridge::measure {
 
-// One request by caller `caller` (0 … concurrency − 1), from its thread. Fills in `times` if it is given: where runs take
-// microseconds, only some runs are timed, since reading the clock would distort them. An error ends the load.
+// One request by caller `caller` (0 … concurrency − 1), from its thread. Fills in `times` if it is given: where runs
+// take microseconds, only some runs are timed, since reading the clock would distort them. An error ends the load.
 using RunOnce = std::function<Status(int caller, engine::RunTimes* times)>;
 
 // A counted run over time, or several of which the last one is timed.
@@ -37,8 +37,8 @@ struct TimedRun {
 };
 constexpr size_t kMostKeptRuns = 100'000;  // of a load: what a viewer of traces opens
 
-// Callers without threads of their own: thread t drives the callers c with c mod threads = t. Functions are called from the thread of
-// their callers.
+// Callers without threads of their own: thread t drives the callers c with c mod threads = t. Functions are called from
+// the thread of their callers.
 class AsyncTarget {
  public:
   struct Ended {
@@ -51,8 +51,8 @@ class AsyncTarget {
   virtual ~AsyncTarget() = default;
   // Sends one request of an idle caller. It ends in a later wait(), also where it fails at once.
   virtual void begin(int caller) = 0;
-  // Waits until a request of this thread's callers ends, but not beyond `until`. Calls `ended` for each that has ended; the caller is
-  // idle by then, and `ended` may begin its next request.
+  // Waits until a request of this thread's callers ends, but not beyond `until`. Calls `ended` for each that has ended;
+  // the caller is idle by then, and `ended` may begin its next request.
   virtual void wait(int thread, TimePoint until, const std::function<void(const Ended&)>& ended) = 0;
 };
 
@@ -74,8 +74,8 @@ struct LoadOptions {
 };
 
 struct LoadResult {
-  // In the order in which requests ended; if interrupted early, those of the warm-up. In a closed loop of runs that take
-  // microseconds a sample of them: reading the clock for each would distort them.
+  // In the order in which requests ended; if interrupted early, those of the warm-up. In a closed loop of runs that
+  // take microseconds a sample of them: reading the clock for each would distort them.
   std::vector<double> latencies_ms;
   double half_width_percent = 0;  // of the mean latency, at StopOptions::confidence
   Verdict verdict = Verdict::kSpent;

@@ -65,8 +65,8 @@ TEST_F(LoadTest, OfAClosedLoopEveryCallersOwnRateIsKnown) {
   EXPECT_EQ(std::count(result->callers.begin(), result->callers.end(), 1), 12) << "whole runs in 500 ms";
 }
 
-// A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one slow
-// request; forty should have been sent meanwhile, and each of them was late.
+// A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one
+// slow request; forty should have been sent meanwhile, and each of them was late.
 TEST_F(LoadTest, AnOpenLoopShowsTheQueueBehindAStall) {
   int count = 0;
   options_.rate_per_s = 200;

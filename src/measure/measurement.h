@@ -42,8 +42,7 @@ void visit_fields(auto& visit, Is<PercentileIntervals> auto& intervals) {
 }
 
 struct Layer {
-  std::string
-      name;  // of the model's node with the most arithmetic in it (measure/own_nodes.h); the engine's, where none is known
+  std::string name;  // of the model's node with the most arithmetic (measure/own_nodes.h), else the engine's
   std::string op;
   double ms = 0;  // per run, by the engine's profile
   double flops = 0;
@@ -127,8 +126,9 @@ void visit_fields(auto& visit, Is<Undisturbed> auto& estimate) {
 
 // Possible improvements.
 struct Advice {
-  // limit-unknown, limits-too-low, above-limit (of a GPU), memory-limit, compute-limit, small-model, one-operator, see-layers,
-  // larger-batch, other-threads; of a disturbed measurement "disturbed"; of an open loop "kept-up" or "overloaded"; stable
+  // limit-unknown, limits-too-low, above-limit (of a GPU), memory-limit, compute-limit, small-model, one-operator,
+  // see-layers, larger-batch, other-threads; of a disturbed measurement "disturbed"; of an open loop "kept-up" or
+  // "overloaded"; stable
   std::string id;
   std::string sentence;
 };
@@ -222,8 +222,9 @@ Undisturbed undisturbed(const Measurement& m);
 
 Json to_json(const Measurement& measurement);
 
-// Bound, limiter and share of the limit of what was measured. The share compares rates: runs per second reached, against runs per
-// second that all threads together could do at best. `one`: limits of one session; `all`: of all at once; `duty` as machine::duty.
+// Bound, limiter and share of the limit of what was measured. The share compares rates: runs per second reached,
+// against runs per second that all threads together could do at best. `one`: limits of one session; `all`: of all at
+// once; `duty` as machine::duty.
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
                       const cost::DeviceLimits& all, double quota_factor);
 

@@ -1,5 +1,5 @@
-// Finds the highest rate of an open loop that meets a goal: doubles it until one visit does not, bisects between, then visits the
-// answer once more, since one good visit may have been luck.
+// Finds the highest rate of an open loop that meets a goal: doubles it until one visit does not, bisects between, then
+// visits the answer once more, since one good visit may have been luck.
 //
 // Pure: takes rates and verdicts, reads no clock. One thread.
 #pragma once

@@ -65,8 +65,8 @@ double turning_point(double yes, double no, const std::function<bool(double)>& h
   return yes;
 }
 
-// The number of independent values that would know the share of those below `limit` as well. By Student's t and batch means, as
-// half_width_in_time().
+// The number of independent values that would know the share of those below `limit` as well. By Student's t and batch
+// means, as half_width_in_time().
 double independent_values(std::span<const double> values, double limit, double share, double confidence, int batches) {
   std::vector<double> below;
   for (const double value : values) below.push_back(value <= limit ? 1 : 0);

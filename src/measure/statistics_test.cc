@@ -137,8 +137,8 @@ TEST(PercentileInterval, HoldsTheTruePercentileAlsoWhenLatenciesAreCorrelated) {
   }
 }
 
-// A worked example: standard error 0.57591 with 2.37725 degrees of freedom, whose t of 97.5 % is 3.71024 by integrating the
-// density numerically.
+// A worked example: standard error 0.57591 with 2.37725 degrees of freedom, whose t of 97.5 % is 3.71024 by integrating
+// the density numerically.
 TEST(MeanDifference, IsWelchsInterval) {
   const std::vector<double> before = {20.1, 19.6, 20.4, 19.9}, after = {22.0, 21.2, 23.1};
   const MeanDifference difference = mean_difference(before, after, 0.95);

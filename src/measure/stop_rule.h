@@ -1,8 +1,8 @@
-// Decides when to stop repeating a measurement: runs of a model, rounds of an interleaved benchmark. It stops at a narrow enough
-// confidence interval, a number of samples, or the end of the time.
+// Decides when to stop repeating a measurement: runs of a model, rounds of an interleaved benchmark. It stops at a
+// narrow enough confidence interval, a number of samples, or the end of the time.
 //
-// Pure: takes numbers, reads no clock. Checking the interval too often would stop at a lucky moment, so the rule checks only
-// each time the number of samples has grown by a tenth. One thread.
+// Pure: takes numbers, reads no clock. Checking the interval too often would stop at a lucky moment, so the rule checks
+// only each time the number of samples has grown by a tenth. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The runs of a measurement as spans over time, in the Chrome trace event format, which Perfetto and chrome://tracing open:
-// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU ("Trace Event Format", JSON array).
+// The runs of a measurement as spans over time, in the Chrome trace event format, which Perfetto and chrome://tracing
+// open: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU ("Trace Event Format", JSON
+// array).
 #pragma once
 
 #include <span>
@@ -20,9 +21,9 @@ struct TracedLoad {
   std::string (*failure_name)(int) = nullptr;  // of an AsyncTarget's requests
 };
 
-// One process per load, with one row per caller: each run, preceded in an open loop by the time in which the request waited for it;
-// where only some runs are timed, a span holds several. A failure has its name. One row more for the profile's layers, in the order in which they
-// ran within one run. Times are in µs since the first run of all.
+// One process per load, with one row per caller: each run, preceded in an open loop by the time in which the request
+// waited for it; where only some runs are timed, a span holds several. A failure has its name. One row more for the
+// profile's layers, in the order in which they ran within one run. Times are in µs since the first run of all.
 Json chrome_trace(std::span<const TracedLoad> loads);
 
 }  // namespace ridge::measure

@@ -1,7 +1,7 @@
 // Decides when a model has warmed up: caches filled, memory allocated, threads awake, clock settled.
 //
-// Pure: takes latencies, reads no clock. Steady means that the median of the newest window is no longer clearly below that of
-// the previous window: runs have stopped getting faster. Slower counts as steady too. One thread.
+// Pure: takes latencies, reads no clock. Steady means that the median of the newest window is no longer clearly below
+// that of the previous window: runs have stopped getting faster. Slower counts as steady too. One thread.
 #pragma once
 
 #include <cstddef>

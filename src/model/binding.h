@@ -10,8 +10,8 @@ class ModelProto;
 
 namespace ridge::model {
 
-// Rewrites the shapes of the inputs, and every mention of a bound symbol. Errors: names that the model does not have, sizes
-// that contradict the file or each other.
+// Rewrites the shapes of the inputs, and every mention of a bound symbol. Errors: names that the model does not have,
+// sizes that contradict the file or each other.
 Status bind(onnx::ModelProto& model, const Binding& binding);
 
 }  // namespace ridge::model

@@ -19,7 +19,8 @@ std::vector<std::string> external_files(const onnx::ModelProto& model);
 // True if a location is not below the model's folder. By name only: its files may be links into a store.
 bool escapes(const std::string& location);
 
-// The tensor's values are `length` bytes at `offset` of the file `location`, whatever it pointed to before; its raw data stay as they are.
+// The tensor's values are `length` bytes at `offset` of the file `location`, whatever it pointed to before; its raw
+// data stay as they are.
 void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t offset, int64_t length);
 
 }  // namespace ridge::model

@@ -1,5 +1,5 @@
-// Runs the operators that exporters use to compute shapes (Shape, Gather, Concat, arithmetic, …) on values known before the
-// model runs. All other operators, and tensors above a few thousand elements, are skipped.
+// Runs the operators that exporters use to compute shapes (Shape, Gather, Concat, arithmetic, …) on values known before
+// the model runs. All other operators, and tensors above a few thousand elements, are skipped.
 #pragma once
 
 #include <vector>

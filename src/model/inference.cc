@@ -23,8 +23,8 @@ namespace si = onnx::shape_inference;
 constexpr size_t kLongestShape = 64;        // values passed to ONNX as the contents of a shape
 constexpr Number kEndless = 2147483648.0L;  // from this trip count on, only the condition ends a loop; cost/trips.cc
 
-// ONNX's inference functions read the types of inputs without checking that there is one (TreeEnsemble of version 5), so every
-// value of a subgraph gets one, empty if nothing is known.
+// ONNX's inference functions read the types of inputs without checking that there is one (TreeEnsemble of version 5),
+// so every value of a subgraph gets one, empty if nothing is known.
 void declare_all(onnx::GraphProto& graph) {
   std::unordered_set<std::string> declared;
   for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
@@ -239,8 +239,8 @@ class Inference {
     return types;
   }
 
-  // The output after the last iteration, and scan outputs: of these the size per iteration is certain, and the trip count if
-  // known.
+  // The output after the last iteration, and scan outputs: of these the size per iteration is certain, and the trip
+  // count if known.
   void give_results(const onnx::NodeProto& node, const onnx::GraphProto& body, bool scan, int carried) {
     const int first_output = scan ? 0 : 1;
     const int64_t turns = scan ? -1 : turns_of(node);

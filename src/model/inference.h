@@ -1,5 +1,5 @@
-// Infers shapes and types of every tensor of a model, including those in loops and branches, with ONNX's own inference per operator,
-// and folds the values that shapes are computed from.
+// Infers shapes and types of every tensor of a model, including those in loops and branches, with ONNX's own inference
+// per operator, and folds the values that shapes are computed from.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ using GraphValues = std::map<const onnx::GraphProto*, std::map<std::string, Smal
 // Data-dependent sizes (boxes that NonMaxSuppression keeps, non-zero elements): unknown, or at their maximum.
 enum class DataSizes { kUnknown, kAtMost };
 
-// Writes what it finds to the graph's value_info (and to that of subgraphs), and returns the known values. What cannot be
-// inferred stays as in the file, or unknown. The model is checked, ordered and bound.
+// Writes what it finds to the graph's value_info (and to that of subgraphs), and returns the known values. What cannot
+// be inferred stays as in the file, or unknown. The model is checked, ordered and bound.
 GraphValues infer(onnx::ModelProto& model, DataSizes sizes = DataSizes::kUnknown);
 
 }  // namespace ridge::model

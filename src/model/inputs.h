@@ -22,8 +22,8 @@ std::map<std::string, Shape> input_shapes(const Graph& graph);
 
 // True if the file leaves the first dimension of the first input open.
 bool has_open_batch(const Graph& graph);
-// The first dimension of the first input; 1 where there is none, and where its size is fixed and an output does not have it (the channels
-// of a picture, the elements of a vector).
+// The first dimension of the first input; 1 where there is none, and where its size is fixed and an output does not
+// have it (the channels of a picture, the elements of a vector).
 int64_t rows_of(const Graph& graph);
 // The same of a run whose first input has this shape: another batch than the one that the graph is bound to.
 int64_t rows_of(const Graph& graph, const Shape& first_input);

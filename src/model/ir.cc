@@ -257,7 +257,7 @@ bool is_byte_constant(const Writer& w, const IrOperator* op) {
   return std::find(kBytes.begin(), kBytes.end(), w.tensor_of(op->outputs[0]).type) != kBytes.end();
 }
 
-// Of a Convert: what it converts.
+// The layer that a Convert converts.
 const IrOperator* converted(const Writer& w, const IrOperator* op) {
   return op != nullptr && op->type == "Convert" && !op->inputs.empty() ? w.maker(op->inputs[0]) : nullptr;
 }
@@ -272,7 +272,7 @@ bool write_multiply(Writer& w, const char* op) {
     if (weights != nullptr) operands.push_back(w.name_of(zero->outputs[0]));
   }
   const IrOperator* bytes = converted(w, weights);
-  // A product of a converted constant with anything but a constant is no dequantisation: its shape may be the other's.
+  // A product of a converted constant with a variable is not a dequantisation: its shape may be the other's.
   const IrOperator* scale = w.maker(w.op().inputs[1]);
   const IrOperator* plain = converted(w, scale);
   const bool scaled =
@@ -309,7 +309,7 @@ bool write_attention(Writer& w, const char* op) {
   return true;
 }
 
-// Whether the tensor is computed from shapes and constants alone.
+// True if the tensor is computed from shapes and constants alone.
 bool of_shapes(const Writer& w, int tensor, int depth = 0) {
   const IrOperator* maker = w.maker(tensor);
   constexpr int kDeepest = 8;

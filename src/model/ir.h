@@ -43,12 +43,13 @@ struct IrModel {
 class IrSource {
  public:
   virtual ~IrSource() = default;
-  // `shapes`: whole, by the input's name; other inputs keep those of the file. kInvalid: the model does not accept them.
+  // `shapes`: whole, by the input's name; other inputs keep those of the file. kInvalid: the model does not accept
+  // them.
   virtual Result<IrModel> at(const std::map<std::string, Shape>& shapes, DataSizes sizes) const = 0;
 };
 
-// Replaces `model`, without the weights' values; returns the values of small constants. An operator without a counterpart
-// becomes a node of the domain kIr: its cost is not known.
+// Replaces `model`, without the weights' values; returns the values of small constants. An operator without a
+// counterpart becomes a node of the domain kIr: its cost is not known.
 GraphValues write_as_onnx(const IrModel& ir, onnx::ModelProto& model);
 
 }  // namespace ridge::model

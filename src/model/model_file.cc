@@ -69,8 +69,8 @@ Wire walk(const ReadAt& read, int64_t size) {
   return Wire::kComplete;
 }
 
-// The command that exports a file of another format: "{in}" stands for its path, "{folder}" for its folder, "{stem}" for its path
-// without the suffix. ridge runs none of them.
+// The command that exports a file of another format: "{in}" stands for its path, "{folder}" for its folder, "{stem}"
+// for its path without the suffix. ridge runs none of them.
 constexpr std::string_view kFromTorch =
     "; if it is a whole module, export it by python3 -c \"import torch; m = torch.load('{in}', weights_only=False); "
     "torch.onnx.export(m.eval(), (torch.randn(1, 3, 224, 224),), '{stem}.onnx')\" with the input's own shape; if it "

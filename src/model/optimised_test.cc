@@ -66,7 +66,8 @@ TEST_F(OptimisedTest, ANameWithTwoShapesSaysNothing) {
   EXPECT_FALSE(tensor_named(*graph, "t").shape);
 }
 
-// The engine's input knows sizes of inputs and shared tensors, has weights of other files as inputs, and names the rest.
+// The engine's input knows sizes of inputs and shared tensors, has weights of other files as inputs, and names the
+// rest.
 TEST_F(OptimisedTest, AsksForShapesWithoutWeights) {
   const std::string path = write("o.onnx", kFused), question = folder_.path() + "/question.onnx";
   onnx::ModelProto model;

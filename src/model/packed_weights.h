@@ -1,5 +1,5 @@
-// Weights of which ONNX Runtime's operators (com.microsoft) pack several values into a byte. All of it stands here: what counts costs is in
-// the plugin for OpenVINO too, which must not bring in this folder's library and ONNX's messages with it.
+// Weights of which ONNX Runtime's operators (com.microsoft) pack several values into a byte. All of it stands here: the
+// plugin for OpenVINO counts costs too, and must not bring in this folder's library and ONNX.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct PackedOperator {
 inline constexpr PackedOperator kPacked[] = {
     {"MatMulNBits", "bits"}, {"MatMulBnb4", "bits"}, {"GatherBlockQuantized", "bits"}, {"QMoE", "expert_weight_bits"}};
 
-// The values in constant input `i` of the node, which has `elements`: one each, but of packed weights more, and of their scales and zero
-// points none.
+// The values in constant input `i` of the node, which has `elements`: one each, but of packed weights more, and of
+// their scales and zero points none.
 inline int64_t values_of(const Node& node, size_t i, DataType type, int64_t elements) {
   const auto packed = std::find_if(std::begin(kPacked), std::end(kPacked), [&](const PackedOperator& p) {
     return node.domain == kMicrosoft && p.op == node.op;

@@ -26,8 +26,8 @@ struct Binding {
   bool insist_on_batch = true;             // false: a file without such a dimension keeps its own
   std::map<std::string, int64_t> symbols;  // by symbol name
   std::map<std::string, Shape> shapes;     // by input name; whole shape
-  // Data-dependent sizes (boxes kept, non-zero elements): at their maximum instead of unknown. For a forecast; an engine returns
-  // less.
+  // Data-dependent sizes (boxes kept, non-zero elements): at their maximum instead of unknown. For a forecast; an
+  // engine returns less.
   bool data_sizes_at_most = false;
   bool empty() const { return !batch && symbols.empty() && shapes.empty(); }
 };
@@ -37,12 +37,12 @@ Status parse_shape_option(const std::string& text, Binding& binding);
 
 struct WholeModel;
 
-// A model read once, with its dynamic dimensions; bind() binds them as often as wanted without reading the file again. Immutable;
-// copies share the data.
+// A model read once, with its dynamic dimensions; bind() binds them as often as wanted without reading the file again.
+// Immutable; copies share the data.
 class UnboundModel {
  public:
-  // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
-  // newer than known. Domains without schemas are allowed: their shapes stay unknown.
+  // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external
+  // data, opset newer than known. Domains without schemas are allowed: their shapes stay unknown.
   static Result<UnboundModel> read(const std::string& path);
   // OpenVINO's IR at `path`, as its engine describes it.
   static Result<UnboundModel> from_ir(const std::string& path, std::shared_ptr<const IrSource> source);
@@ -73,7 +73,7 @@ class UnboundModel {
 // Contents of the files with external data, by their location as the model gives it.
 using ExternalData = std::map<std::string, std::string>;
 
-// A model with its values, for passes that write it in other forms: they need none of its files. Immutable; copies share the data.
+// A model with its values, for passes that write it in other forms without its files. Immutable; copies share data.
 struct WholeModel {
   std::string path;
   UnboundModel unbound;

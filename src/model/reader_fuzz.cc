@@ -1,6 +1,6 @@
-// Fuzz target: reading a model from any bytes ends in a Graph or an Error; never in a crash, a hang or memory by claimed sizes.
-// The mutator knows ONNX: it adds nodes with any operator's schema and changes single fields, to reach shape inference, which
-// raw bytes hardly ever do. Its seeds are the small models below, in ONNX's own text form.
+// Fuzz target: reading a model from any bytes ends in a Graph or an Error; never in a crash, a hang or memory by
+// claimed sizes. The mutator knows ONNX: it adds nodes with any operator's schema and changes single fields, to reach
+// shape inference, which raw bytes hardly ever do. Its seeds are the small models below, in ONNX's own text form.
 #include <google/protobuf/message.h>
 #include <onnx/defs/parser.h>
 #include <onnx/defs/schema.h>

@@ -1,5 +1,5 @@
-// The values of small tensors that are known before a model runs: the sizes and indices from which exporters compute shapes,
-// and the few real numbers among them.
+// The values of small tensors that are known before a model runs: the sizes and indices from which exporters compute
+// shapes, and the few real numbers among them.
 #pragma once
 
 #include <cstdint>

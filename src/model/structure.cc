@@ -64,8 +64,8 @@ void normalise(onnx::NodeProto& node) {
   }
 }
 
-// "?" stands for any size, though by ONNX's rules every dimension of one name has one size: PaddlePaddle's exporter uses it for
-// all unknown sizes.
+// "?" stands for any size, though by ONNX's rules every dimension of one name has one size: PaddlePaddle's exporter
+// uses it for all unknown sizes.
 void forget_placeholder(onnx::ValueInfoProto& value) {
   if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
   for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())

@@ -1,5 +1,5 @@
-// The values in a model file: checks that they exist and match their shapes. A reader of shapes does not need the values,
-// so all but small tensors are dropped, and external data is never read.
+// The values in a model file: checks that they exist and match their shapes. A reader of shapes does not need the
+// values, so all but small tensors are dropped, and external data is never read.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,9 @@
 namespace ridge::plan {
 namespace {
 
-// Distributing an operator to several threads and waiting for them costs some microseconds; a model whose whole bound on one
-// thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by tuning.
+// Distributing an operator to several threads and waiting for them costs some microseconds; a model whose bound on one
+// thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by
+// tuning.
 constexpr double kTooSmallToShareMs = 0.05;
 
 void choose_threads(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& request, Plan& plan) {

@@ -1,5 +1,5 @@
-// The plan before any search: ridge's choice for a model on a machine, from their descriptions alone. Pure: touches no file,
-// clock or device.
+// The plan before any search: ridge's choice for a model on a machine, from their descriptions alone. Pure: touches no
+// file, clock or device.
 #pragma once
 
 #include <map>
@@ -23,9 +23,9 @@ struct PlanRequest {
   Device device = {};
 };
 
-// One instance with a thread per usable core (one if the model is too small to parallelise, and on another device, where
-// the thread only launches work), bound_ms from the machine's limits if they were measured and the CPU is the device, and a
-// reason for each decision.
+// One instance with a thread per usable core (one if the model is too small to parallelise, and on another device,
+// where the thread only launches work), bound_ms from the machine's limits if they were measured and the CPU is the
+// device, and a reason for each decision.
 Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& request);
 
 }  // namespace ridge::plan

@@ -8,9 +8,9 @@
 namespace ridge::power {
 namespace {
 
-// Arguments of a vendor's tool: {d} the device, {w} watts, {a} and {b} the lowest and highest clock [MHz]. Empty: it has none.
-// nvidia-smi(1); rocm-smi --help (ROCm/rocm_smi_lib, python_smi_tools); Intel XPU Manager, "xpu-smi config", which
-// unlocks no clocks.
+// Arguments of a vendor's tool: {d} the device, {w} watts, {a} and {b} the lowest and highest clock [MHz]. Empty: it
+// has none. nvidia-smi(1); rocm-smi --help (ROCm/rocm_smi_lib, python_smi_tools); Intel XPU Manager, "xpu-smi config",
+// which unlocks no clocks.
 struct Tool {
   std::string_view vendor, limit, clocks, memory_clocks, unlock, unlock_memory;
 };

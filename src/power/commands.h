@@ -1,5 +1,5 @@
-// The lines of a shell that set power limits and clocks, by each vendor's own tool, and a service that does it at every boot.
-// ridge itself changes nothing: it knows the ranges and the names. Pure.
+// The lines of a shell that set power limits and clocks, by each vendor's own tool, and a service that does it at every
+// boot. ridge itself changes nothing: it knows the ranges and the names. Pure.
 #pragma once
 
 #include <string>

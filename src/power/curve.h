@@ -81,13 +81,13 @@ void visit_fields(auto& visit, Is<ClaimVerdict> auto& claim) {
   visit("reason", claim.reason);
 }
 
-// Claim L18 of data/claims.csv, about a GPU of 450 W, as shares of the default limit: 320 to 350 W are 71 to 78 % and cost 3 to
-// 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.
+// Claim L18 of data/claims.csv, about a GPU of 450 W, as shares of the default limit: 320 to 350 W are 71 to 78 % and
+// cost 3 to 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.
 std::vector<ClaimVerdict> judge_power_claim(const measure::Claim& claim, std::span<const CurvePoint> points,
                                             int64_t default_limit_mw);
 
-// `count` limits from `from_mw` to `to_mw`, both included, in equal steps and whole watts, highest first; with `must` too if it
-// lies between.
+// `count` limits from `from_mw` to `to_mw`, both included, in equal steps and whole watts, highest first; with `must`
+// too if it lies between.
 std::vector<int64_t> limits_between(int64_t from_mw, int64_t to_mw, int count, std::optional<int64_t> must);
 
 }  // namespace ridge::power

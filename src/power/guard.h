@@ -1,6 +1,6 @@
-// A child process that undoes this process's settings if it ends without doing so: killed, crashed, or out of memory. It waits
-// for the end of a pipe and does nothing else; signals to the process group do not reach it (a session of its own), and SIGINT,
-// SIGTERM and SIGHUP do not end it. Only if both are killed at the same moment nothing is undone.
+// A child process that undoes this process's settings if it ends without doing so: killed, crashed, or out of memory.
+// It waits for the end of a pipe and does nothing else; signals to the process group do not reach it (a session of its
+// own), and SIGINT, SIGTERM and SIGHUP do not end it. Only if both are killed at the same moment nothing is undone.
 //
 // Move-only; one thread.
 #pragma once
@@ -18,8 +18,8 @@ namespace ridge::power {
 class Guard {
  public:
   // Starts the process: a fork of this one, so call it while there is one thread, and before a driver's library is open
-  // (drivers do not survive a fork). `undo` runs there, with the last order, when this process has ended without release(); it
-  // may open libraries and may take long.
+  // (drivers do not survive a fork). `undo` runs there, with the last order, when this process has ended without
+  // release(); it may open libraries and may take long.
   static Result<Guard> start(const std::function<void(const std::string& order)>& undo);
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&& other) noexcept;

@@ -1,5 +1,5 @@
-// A power limit that is restored when its holder ends: on restore(), by the destructor, and by a guard process if this one is
-// killed or crashes.
+// A power limit that is restored when its holder ends: on restore(), by the destructor, and by a guard process if this
+// one is killed or crashes.
 #pragma once
 
 #include <optional>

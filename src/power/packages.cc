@@ -87,8 +87,8 @@ class PackagesPowerControl : public PowerControl {
   TimePoint last_time_ RIDGE_GUARDED_BY(mutex_);
 };
 
-// In the current proportion, so that the old values return where packages differ. All or none: if one refuses, those before it
-// get their old values back.
+// In the current proportion, so that the old values return where packages differ. All or none: if one refuses, those
+// before it get their old values back.
 Status PackagesPowerControl::set_limit(int64_t limit_mw) {
   const std::string what = fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw));
   std::vector<int64_t> before_uw;

@@ -1,6 +1,6 @@
 // The CPU's packages as a device with a power limit: the RAPL zones of Linux's power capping framework
-// (Documentation/power/powercap/powercap.rst; energy: machine/energy_meter.h). A limit is the long-term one ("constraint_0") of
-// all packages together, in their current proportion.
+// (Documentation/power/powercap/powercap.rst; energy: machine/energy_meter.h). A limit is the long-term one
+// ("constraint_0") of all packages together, in their current proportion.
 #pragma once
 
 #include <memory>

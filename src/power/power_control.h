@@ -1,5 +1,5 @@
-// A device with a power limit: a GPU through its vendor's library, the CPU's packages through RAPL. One thread, except state(),
-// which a second one may call.
+// A device with a power limit: a GPU through its vendor's library, the CPU's packages through RAPL. One thread, except
+// state(), which a second one may call.
 #pragma once
 
 #include <memory>

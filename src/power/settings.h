@@ -1,5 +1,5 @@
-// The reported state of a device that draws power (a GPU, the CPU's packages), and whether a setting is allowed. Plain values and
-// pure functions.
+// The reported state of a device that draws power (a GPU, the CPU's packages), and whether a setting is allowed. Plain
+// values and pure functions.
 #pragma once
 
 #include <cstdint>

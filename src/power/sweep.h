@@ -1,8 +1,8 @@
-// Runs one workload under several power limits, interleaved in a new random order each round, so that slow changes (heat, other
-// load) affect all limits alike: performance, power, temperature and clock over the limit.
+// Runs one workload under several power limits, interleaved in a new random order each round, so that slow changes
+// (heat, other load) affect all limits alike: performance, power, temperature and clock over the limit.
 //
-// The caller holds the device (scoped_setting.h) and so restores it in any case. Uses one thread of its own, which samples the
-// device ten times a second.
+// The caller holds the device (scoped_setting.h) and so restores it in any case. Uses one thread of its own, which
+// samples the device ten times a second.
 #pragma once
 
 #include <functional>
@@ -73,8 +73,8 @@ void visit_fields(auto& visit, Is<Sweep> auto& sweep) {
 // Reads what the list of fields wrote, with derived members.
 Result<Sweep> sweep_from_json(const Json& json);
 
-// `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, the reference.
-// Errors: it has no settable limit; one is outside its range.
+// `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, the
+// reference. Errors: it has no settable limit; one is outside its range.
 Result<SweepOptions> sweep_options(const State& state, const std::string& name, std::optional<int64_t> from_mw,
                                    std::optional<int64_t> to_mw, int steps);
 

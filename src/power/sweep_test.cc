@@ -123,8 +123,8 @@ class PowerSweep : public ::testing::Test {
   int slices_ = 0;
 };
 
-// Performance as the square root of the limit on a device that slows down from slice to slice: two in three visits of a limit,
-// over a random order and its reverse.
+// Performance as the square root of the limit on a device that slows down from slice to slice: two in three visits of a
+// limit, over a random order and its reverse.
 TEST_F(PowerSweep, MeasuresTheCurveThroughADrift) {
   options_.limits_mw = {600000, 450000, 300000, 150000};
   options_.default_limit_mw = 450000;
@@ -157,7 +157,8 @@ TEST_F(PowerSweep, EndsEarlyWhereEveryRateIsKnown) {
   EXPECT_NEAR(to_seconds(clock_.now() - begin), 50, 1) << "half of the time for the fewest rounds";
 }
 
-// A sample of the device takes 120 ms, in which its counter continues: over the slice of 200 ms alone it would be 160 W.
+// A sample of the device takes 120 ms, in which its counter continues: over the slice of 200 ms alone it would be 160
+// W.
 TEST_F(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
   values_.counts_mw = 100000;
   values_.look_takes = std::chrono::milliseconds(120);

@@ -36,16 +36,17 @@ struct Int8Weights {
   std::vector<float> scales;  // one per channel
 };
 
-// int8 without zero points: the largest magnitude of each channel → 127 (63 with `reduce_range`). `least_scales`: empty, or a lower bound for each scale.
-// Values {1, -2} and {0.5, 0.25} as two channels → scales 2/127 and 0.5/127, values {64, -127} and {127, 64}.
+// int8 without zero points: the largest magnitude of each channel → 127 (63 with `reduce_range`). `least_scales`:
+// empty, or a lower bound for each scale. Values {1, -2} and {0.5, 0.25} as two channels → scales 2/127 and 0.5/127,
+// values {64, -127} and {127, 64}.
 Int8Weights quantise_int8(const std::vector<float>& values, const ChannelLayout& layout, bool reduce_range,
                           const std::vector<float>& least_scales = {});
 
 // Bias as int32 with zero point 0; scales[i] for element i. Saturates.
 std::vector<int32_t> quantise_int32(const std::vector<float>& values, const std::vector<float>& scales);
 
-// Blocks along the rows of a matrix [rows, columns], each with a scale and a zero point in the middle of the unsigned range:
-// value = scale · (quantised − 2^(bits − 1)).
+// Blocks along the rows of a matrix [rows, columns], each with a scale and a zero point in the middle of the unsigned
+// range: value = scale · (quantised − 2^(bits − 1)).
 struct BlockWeights {
   int64_t blocks = 0;  // per column: ⌈rows / block size⌉
   std::vector<uint8_t>

@@ -1,6 +1,6 @@
-// Folds BatchNormalization into the convolution before it, so that one integer operator does both.
-// Source: Jacob et al., Quantization and training of neural networks, 2018, equation 14, with the statistics of inference:
-// W' = W · γ/√(σ² + ε), b' = (b − μ) · γ/√(σ² + ε) + β, per output channel.
+// Folds BatchNormalization into the convolution before it, so that one integer operator does both. Source: Jacob et
+// al., Quantization and training of neural networks, 2018, equation 14, with the statistics of inference: W' = W ·
+// γ/√(σ² + ε), b' = (b − μ) · γ/√(σ² + ε) + β, per output channel.
 #pragma once
 
 #include "base/result.h"

@@ -1,5 +1,5 @@
-// Calibration data of a tensor: the range of values that its quantised form must represent. Collected by code that can run the
-// model.
+// Calibration data of a tensor: the range of values that its quantised form must represent. Collected by code that can
+// run the model.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Deviation: the distance between two sets of outputs of the same model on the same inputs. Near zero in FP32, where only the
-// order of additions differs; the accuracy guard of lower precisions.
+// Deviation: the distance between two sets of outputs of the same model on the same inputs. Near zero in FP32, where
+// only the order of additions differs; the accuracy guard of lower precisions.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ void visit_fields(auto& visit, Is<Deviation> auto& deviation) {
 // Adds up pairs of tensors. Immutable inputs; one thread.
 class DeviationMeter {
  public:
-  // Error when shapes differ, or types that are not both floating point (an FP16 and an FP32 output are compared by value). A NaN or
-  // an infinity that only one side has makes max_abs infinite.
+  // Error when shapes differ, or types that are not both floating point (an FP16 and an FP32 output are compared by
+  // value). A NaN or an infinity that only one side has makes max_abs infinite.
   Status add(const TensorView& reference, const TensorView& other);
   Deviation result() const;
 

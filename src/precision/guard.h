@@ -3,10 +3,10 @@
 // Both run on the same held-out samples; each output is judged by itself, over all samples together. It fails if
 //   - a value is not a number or infinite where the reference is finite, or
 //   - with `max_deviation`: its relative L2 distance from the reference is above that, or
-//   - without: its cosine with the reference is below `cosine`, or it is classifier-shaped and the row's largest element
+//   - without: its cosine with the reference is below `cosine`, or it is classifier-shaped and its largest element
 //     has the same index in fewer than `top1_agreement` of the rows.
-// Classifier-shaped: floating point, rank 2, [rows, classes] with at least two classes; but not a vector that describes its row
-// (an embedding), recognised by its operator: vector_outputs().
+// Classifier-shaped: floating point, rank 2, [rows, classes] with at least two classes; but not a vector that describes
+// its row (an embedding), recognised by its operator: vector_outputs().
 // The largest absolute difference is always reported and never decides.
 #pragma once
 
@@ -39,8 +39,8 @@ void visit_fields(auto& visit, Is<GuardLimits> auto& limits) {
   visit("top1_agreement", limits.top1_agreement);
 }
 
-// Outputs of the graph produced by Tanh or a normalisation to length or variance (through operators that only move values):
-// the index of their largest element does not name a class. BERT's pooled output is one: many of its elements saturate at 1.
+// Outputs of the graph produced by Tanh or a normalisation to length or variance (through operators that only move
+// values): the index of their largest element does not name a class. BERT's pooled output is one: it saturates at 1.
 std::set<std::string> vector_outputs(const model::Graph& graph);
 
 struct OutputDeviation {

@@ -1,8 +1,8 @@
 // Histogram: the distribution of a tensor's values, in one pass and in fixed memory.
 //
-// Bins of equal width lie on both sides of zero. A value beyond the last bin doubles the width and merges neighbouring bins, as
-// often as needed; so more than half of the bins on the wider side are in use, unless the first values were the largest. NaN
-// and infinity are counted separately.
+// Bins of equal width lie on both sides of zero. A value beyond the last bin doubles the width and merges neighbouring
+// bins, as often as needed; so more than half of the bins on the wider side are in use, unless the first values were
+// the largest. NaN and infinity are counted separately.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // A picture file as a model's input: decoded, resized, cropped, normalised.
 //
-// stb decodes (JPEG, PNG) and resizes. The defaults are those of image classifiers' training: the shorter side is resized to
-// the model's size ÷ 0.875, the middle is cropped, and each channel is (value/255 − mean) ÷ deviation with ImageNet's
-// statistics (PyTorch, torchvision.models: "resize_size=256, crop_size=224", mean 0.485 0.456 0.406, std 0.229 0.224 0.225).
-// Models trained otherwise need the options.
+// stb decodes (JPEG, PNG) and resizes. The defaults are those of image classifiers' training: the shorter side is
+// resized to the model's size ÷ 0.875, the middle is cropped, and each channel is (value/255 − mean) ÷ deviation with
+// ImageNet's statistics (PyTorch, torchvision.models: "resize_size=256, crop_size=224", mean 0.485 0.456 0.406, std
+// 0.229 0.224 0.225). Models trained otherwise need the options.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct ImagePlan {
   ImageFit fit = ImageFit::kCrop;
 };
 
-// `input`: rank 4, or 3 without a batch; open dimensions missing from `options` are an error, as is a type that is neither
-// floating point nor UINT8 (which gets the values 0 … 255 unchanged).
+// `input`: rank 4, or 3 without a batch; open dimensions missing from `options` are an error, as is a type that is
+// neither floating point nor UINT8 (which gets the values 0 … 255 unchanged).
 Result<ImagePlan> plan_images(const TensorSpec& input, const ImageOptions& options);
 // "resized to 256 and cropped to 224 × 224, RGB, (value/255 − [0.485, …]) / […]"; for the report.
 std::string describe(const ImagePlan& plan);

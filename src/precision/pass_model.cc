@@ -47,8 +47,8 @@ Wiring wiring_of(const onnx::GraphProto& graph) {
   return wiring;
 }
 
-// Initialisers also listed as inputs (required before IR version 4) are defaults that are never fed; as inputs they would not
-// be constants for an engine.
+// Initialisers also listed as inputs (required before IR version 4) are defaults that are never fed; as inputs they
+// would not be constants for an engine.
 void drop_default_inputs(onnx::GraphProto& graph) {
   std::set<std::string> initialisers;
   for (const onnx::TensorProto& tensor : graph.initializer()) initialisers.insert(tensor.name());

@@ -1,5 +1,5 @@
-// A copy of a model for a pass: checked, its functions expanded, every node named, all weights available; and the output
-// file. One thread.
+// A copy of a model for a pass: checked, its functions expanded, every node named, all weights available; and the
+// output file. One thread.
 #pragma once
 
 #include <cstdint>
@@ -80,8 +80,8 @@ class PassModel {
   // [elements] FP32 values of an initialiser. Error: not FP32, or missing.
   Result<std::vector<float>> values(const onnx::TensorProto& tensor) const;
 
-  // Drops unread initialisers and descriptions of removed tensors, sorts the nodes, runs ONNX's checker and writes. Returns the
-  // bytes written. Consumes the model.
+  // Drops unread initialisers and descriptions of removed tensors, sorts the nodes, runs ONNX's checker and writes.
+  // Returns the bytes written. Consumes the model.
   Result<int64_t> write(const std::string& out_file);
   // The same without the checker: it requires a rank of every output, engines do not.
   Result<int64_t> write_unchecked(const std::string& out_file);

@@ -15,8 +15,8 @@
 #define STB_IMAGE_RESIZE_STATIC
 #include <stb/stb_image_resize2.h>
 #else
-// It asserts that a filter's weights add up to 0.9 to 1.1 before it divides by their sum. At many ordinary ratios, as 375 → 256
-// pixels, they do not.
+// It asserts that a filter's weights add up to 0.9 to 1.1 before it divides by their sum. At many ordinary ratios, as
+// 375 → 256 pixels, they do not.
 #define STBIR_ASSERT(condition) ((void)0)
 #define STB_IMAGE_RESIZE_IMPLEMENTATION
 #define STB_IMAGE_RESIZE_STATIC

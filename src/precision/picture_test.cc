@@ -22,7 +22,8 @@ Picture constant(int width, int height, uint8_t value) {
   return {width, height, 3, std::vector<uint8_t>(static_cast<size_t>(width) * static_cast<size_t>(height) * 3, value)};
 }
 
-// Resizes a ramp and a constant picture: a weighted mean of pixels stays between them, and near the ramp's own value there.
+// Resizes a ramp and a constant picture: a weighted mean of pixels stays between them, and near the ramp's own value
+// there.
 void expect_weighted_means(int width, int height, int to_width, int to_height) {
   SCOPED_TRACE(testing::Message() << width << " × " << height << " → " << to_width << " × " << to_height);
   const Result<Picture> flat = resized(constant(width, height, 137), to_width, to_height);

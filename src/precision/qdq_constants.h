@@ -1,5 +1,5 @@
-// Weights and biases of the nodes that run in integers: int8 and int32 initialisers, each with a DequantizeLinear behind it. An
-// engine takes the integers and drops the DequantizeLinear; any other ONNX runtime computes the real values.
+// Weights and biases of the nodes that run in integers: int8 and int32 initialisers, each with a DequantizeLinear
+// behind it. An engine takes the integers and drops the DequantizeLinear; other ONNX runtimes compute real values.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@
 namespace ridge::precision {
 
 // Adds the initialisers and DequantizeLinear nodes, and connects them to the sites' nodes. `scales`: of each quantised
-// activation. Gemm's alpha and beta become part of its weights and bias. Bias: scale = scale of the activation · scale of the
-// weight's channel (Jacob et al., 2018, equation 11), so that it adds to the products directly. A channel whose bias would not
-// fit in 32 bits gets a larger weight scale.
+// activation. Gemm's alpha and beta become part of its weights and bias. Bias: scale = scale of the activation · scale
+// of the weight's channel (Jacob et al., 2018, equation 11), so that it adds to the products directly. A channel whose
+// bias would not fit in 32 bits gets a larger weight scale.
 Status quantise_constants(PassModel& model, const Sites& sites, const std::map<std::string, Affine>& activations,
                           const QuantiseOptions& options);
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kDynamicOpset = 11;  // of DynamicQuantizeLinear
 
-// y = MatMul(x, w) becomes y = Cast(MatMulInteger(q, w8, z)) · (s · s_w) with q, s, z = DynamicQuantizeLinear(x): the chain
-// that ONNX Runtime runs as one operator.
+// y = MatMul(x, w) becomes y = Cast(MatMulInteger(q, w8, z)) · (s · s_w) with q, s, z = DynamicQuantizeLinear(x): the
+// chain that ONNX Runtime runs as one operator.
 class DynamicPass {
  public:
   DynamicPass(PassModel& model, const QuantiseOptions& options) : model_(model), options_(options) {}

@@ -71,8 +71,8 @@ class WeightPass {
     return constants_[key] = made;
   }
 
-  // B [N, blocks, bytes of a block], the first of two nibbles in the low bits; scales [N, blocks]. No zero points: the middle.
-  // Source: ONNX Runtime, docs/ContribOperators.md, com.microsoft.MatMulNBits.
+  // B [N, blocks, bytes of a block], the first of two nibbles in the low bits; scales [N, blocks]. No zero points: the
+  // middle. Source: ONNX Runtime, docs/ContribOperators.md, com.microsoft.MatMulNBits.
   void add_packed(const std::string& weight, const BlockWeights& blocks, Constants& made) {
     const int64_t block_bytes = block_size_ * bits_ / 8;
     std::string bytes(static_cast<size_t>(made.columns * blocks.blocks * block_bytes), '\0');

@@ -1,10 +1,10 @@
-// Ranges of a model's activations, which static quantisation must represent. The FP32 model runs with its activations as
-// outputs, sample by sample; only a histogram of each is kept, so memory does not grow with the samples.
+// Ranges of a model's activations, which static quantisation must represent. The FP32 model runs with its activations
+// as outputs, sample by sample; only a histogram of each is kept, so memory does not grow with the samples.
 //
 //   min-max      every observed value fits; one outlier costs all others resolution
-//   percentile   the values between the two quantiles that leave `percentile` of them inside, the same share out on each side
-//   entropy      the threshold t whose 128 levels lose least information (Kullback-Leibler divergence) against the values'
-//                distribution. Source: S. Migacz, "8-bit Inference with TensorRT", GPU Technology Conference 2017 (S7310),
+//   percentile   the values between the two quantiles that leave `percentile` inside, equal shares out on each side
+//   entropy      the threshold t whose 128 levels lose least information (Kullback-Leibler) against the values'
+//                distribution. Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017 (S7310),
 //                slides "Entropy Calibration - pseudocode": 2048 bins of absolute values, thresholds from bin 128 on
 #pragma once
 
@@ -54,8 +54,8 @@ struct ObserveOptions {
   const Clock* clock = &system_clock();
 };
 
-// Runs `model` (FP32, takes `inputs`) as `plan` says on the samples with `tensors` exposed (precision::calibration_tensors).
-// Errors: a model that cannot be exposed, opened or run; kCancelled.
+// Runs `model` (FP32, takes `inputs`) as `plan` says on the samples with `tensors` exposed
+// (precision::calibration_tensors). Errors: a model that cannot be exposed, opened or run; kCancelled.
 Result<Activations> observe(const model::WholeModel& model, const plan::Plan& plan,
                             const std::vector<TensorSpec>& inputs, const std::vector<std::string>& tensors,
                             std::span<const Sample> samples, const ObserveOptions& options = {});

@@ -68,9 +68,9 @@ TEST(Ranges, PercentileLeavesTheOutlierOutAndMinMaxDoesNot) {
 
 TEST(Ranges, OfNothingAreNone) { EXPECT_FALSE(range_of(Histogram(), {})); }
 
-// Worked by hand: 8 bins, 4 levels. Five of six values lie in the first four bins, one in the last. Keeping 4 bins gives
-// P = (2,1,1,2), where the last takes the outlier, against Q = (2,1,1,1): divergence 0.0487. All 8 bins in pairs give
-// Q = (1.5,1.5,1,1,0,0,0,1) against P = (2,1,1,1,0,0,0,1): 0.0283. So nothing is clipped.
+// Worked by hand: 8 bins, 4 levels. Five of six values lie in the first four bins, one in the last. Keeping 4 bins
+// gives P = (2,1,1,2), where the last takes the outlier, against Q = (2,1,1,1): divergence 0.0487. All 8 bins in pairs
+// give Q = (1.5,1.5,1,1,0,0,0,1) against P = (2,1,1,1,0,0,0,1): 0.0283. So nothing is clipped.
 TEST(Ranges, EntropyThresholdMatchesAWorkedExample) {
   const std::vector<double> bins = {2, 1, 1, 1, 0, 0, 0, 1};
   EXPECT_EQ(entropy_threshold(bins, 4), 8u);

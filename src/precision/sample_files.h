@@ -2,11 +2,11 @@
 //
 //   one file           FILE.npy (a model with one input), FILE.npz (members named as the inputs), FILE.jpg, FILE.png
 //   a folder           files of one kind, each with one sample or many rows
-//   several inputs     .npz files, or one subfolder per input, with its name and equally many files, taken in order of name
+//   several inputs     .npz files, or one subfolder per input, with its name and equally many files, in order of name
 //   recorded requests  the folder of one model written by `ridge serve --record` (or its parent, if it is the only one)
 //
-// An array is one sample or a stack of them along its first dimension: [rows, …] for an input of shape [1, …], also without the
-// 1. Types are converted if only digits are lost (element.h: converted()).
+// An array is one sample or a stack of them along its first dimension: [rows, …] for an input of shape [1, …], also
+// without the 1. Types are converted if only digits are lost (element.h: converted()).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Samples: inputs for calibrating and judging a model: the user's files (sample_files.h), or seeded synthetic values. Two
-// disjoint parts, so that a model is not judged on its calibration data.
+// Samples: inputs for calibrating and judging a model: the user's files (sample_files.h), or seeded synthetic values.
+// Two disjoint parts, so that a model is not judged on its calibration data.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Samples {
 Result<Samples> gather_samples(const engine::Signature& signature, const std::map<std::string, Shape>& shapes,
                                const model::Graph* graph, const SampleOptions& options);
 
-// "the deviation was measured on …": shown beside every deviation in a report. `judged`: the number of held-out ones for which there
-// was time.
+// "the deviation was measured on …": shown beside every deviation in a report. `judged`: the number of held-out ones
+// for which there was time.
 std::string provenance(const Samples& samples, size_t judged);
 
 std::vector<TensorView> views_of(const Sample& sample);

@@ -1,8 +1,9 @@
-// Layer sensitivity: the deviation caused by each layer alone in lower precision, and the layers to keep in FP32 so that the
-// accuracy guard holds.
+// Layer sensitivity: the deviation caused by each layer alone in lower precision, and the layers to keep in FP32 so
+// that the accuracy guard holds.
 //
-// Decisions only: the caller's `Attempt`s write and run models. One attempt takes about a second, so a model with more layers
-// than the time allows is measured in groups of neighbours, and the most costly groups are halved while there is time.
+// Decisions only: the caller's `Attempt`s write and run models. One attempt takes about a second, so a model with more
+// layers than the time allows is measured in groups of neighbours, and the costliest groups are halved while time
+// lasts.
 #pragma once
 
 #include <cmath>
@@ -44,8 +45,8 @@ struct SensitivityOptions {
   const Clock* clock = &system_clock();
 };
 
-// The table, the most costly layer first. `nodes`: the quantisable ones in topological order. A failed attempt counts as a
-// layer that cannot be in lower precision (infinite deviation). Error: kCancelled.
+// The table, the most costly layer first. `nodes`: the quantisable ones in topological order. A failed attempt counts
+// as a layer that cannot be in lower precision (infinite deviation). Error: kCancelled.
 Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std::string>& nodes, const Attempt& attempt,
                                                           const SensitivityOptions& options);
 
@@ -55,9 +56,9 @@ struct KeepList {
   int attempts = 0;
 };
 
-// The shortest list of the most costly layers of `table` with which `attempt` holds: doubled until it does, then narrowed
-// (assumes that keeping more layers never loses accuracy). At least one layer is not kept. Ends early, with the shortest list
-// that held so far, when the time is over. Error: that of an attempt; kCancelled.
+// The shortest list of the most costly layers of `table` with which `attempt` holds: doubled until it does, then
+// narrowed (assumes that keeping more layers never loses accuracy). At least one layer is not kept. Ends early, with
+// the shortest list that held so far, when the time is over. Error: that of an attempt; kCancelled.
 Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const Attempt& attempt,
                                 const SensitivityOptions& options);
 

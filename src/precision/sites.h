@@ -1,10 +1,10 @@
-// Decides which nodes of a model run in integers and which of its tensors are quantised. A decision only: changes nothing.
+// Decides which nodes of a model run in integers and which tensors are quantised. Changes nothing.
 //
-// Heavy nodes (Conv, MatMul, Gemm with constant weights) always run in integers. The nodes between them follow if all their
-// inputs are quantised already and their output is read quantised: so chains of convolutions, additions and pooling stay in
-// integers, while a transformer's additions and normalisations stay in floating point.
-// Source for the patterns that an engine fuses: ONNX Runtime, core/optimizer/qdq_transformer/selectors_actions (Conv needs a
-// QuantizeLinear directly behind it, or behind a Relu or Clip that it makes redundant; MatMul and Gemm do not).
+// Heavy nodes (Conv, MatMul, Gemm with constant weights) always run in integers. The nodes between them follow if all
+// their inputs are quantised already and their output is read quantised: so chains of convolutions, additions and
+// pooling stay in integers, while a transformer's additions and normalisations stay in floating point.
+// Source for the patterns that an engine fuses: ONNX Runtime, core/optimizer/qdq_transformer/selectors_actions (Conv
+// needs a QuantizeLinear directly behind it, or behind a Relu or Clip that it makes redundant; MatMul and Gemm do not).
 #pragma once
 
 #include <map>
@@ -33,15 +33,15 @@ struct Sites {
   std::vector<Site> all;  // in topological order
   std::set<int> fused;    // Relu and Clip nodes fused into the site before them
   std::map<std::string, std::string>
-      ranged;  // each quantised activation → the source of its range (itself, or its origin before operators that only move values)
+      ranged;             // each quantised activation → the source of its range (itself, or its origin before moves)
   std::vector<int> kept;  // excluded heavy nodes, left in floating point
 };
 
 // `excluded`: nodes that must not become sites, besides options.keep_nodes.
 Sites find_sites(PassModel& model, const QuantiseOptions& options, const std::set<int>& excluded = {});
 
-// For a heavy node: the constant input with its weights, the axis of its output channels and so on; nullopt if there is none or
-// no integer form.
+// For a heavy node: the constant input with its weights, the axis of its output channels and so on; nullopt if there is
+// none or no integer form.
 std::optional<Site> heavy_site(PassModel& model, int node, const QuantiseOptions& options);
 // MatMul, or a Gemm whose first input is not transposed.
 bool is_matrix_product(const onnx::NodeProto& node);

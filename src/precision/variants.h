@@ -1,11 +1,11 @@
-// Variants: the same model in other precisions, each with its accuracy verdict. Each is a row of variant_kinds(); the engines'
-// rows say which engine runs it where (engine/engines.h).
+// Variants: the same model in other precisions, each with its accuracy verdict. Each is a row of variant_kinds(); the
+// engines' rows say which engine runs it where (engine/engines.h).
 //
-// A variant with ranges uses the calibration samples: min-max first; if the guard fails, percentile and entropy. If it still
-// fails, for any variant, the most costly layers stay in FP32.
+// A variant with ranges uses the calibration samples: min-max first; if the guard fails, percentile and entropy. If it
+// still fails, for any variant, the most costly layers stay in FP32.
 //
-// Files are stored in the caller's folder under a digest of all their inputs, so an existing variant is judged again but not
-// written again.
+// Files are stored in the caller's folder under a digest of all their inputs, so an existing variant is judged again
+// but not written again.
 #pragma once
 
 #include <functional>
@@ -54,10 +54,10 @@ inline double weight_scale(const VariantKind& kind) {
   return static_cast<double>(kind.weight_bits) / kind.arithmetic_bits;
 }
 
-// The best INT8 form for a CPU with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of u8·s8 products
-// in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and why do I need to
-// try U8U8?". On a GPU activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA, TensorRT
-// Developer Guide, "Working with Quantized Types").
+// The best INT8 form for a CPU with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of u8·s8
+// products in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and
+// why do I need to try U8U8?". On a GPU activations are symmetric: TensorRT's "explicit quantization" has no zero
+// points (NVIDIA, TensorRT Developer Guide, "Working with Quantized Types").
 QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device = {});
 
 struct VariantOptions {
@@ -114,8 +114,9 @@ struct VariantBasis {
   const Answers& reference;  // the FP32 model's, to samples.held_out
 };
 
-// Writes and judges one variant. A variant that loses its accuracy has holds = false and the reason in its verdict. Errors: an
-// unknown name; a model that the pass cannot handle; an engine that cannot open or run the file; --eval that fails; kCancelled.
+// Writes and judges one variant. A variant that loses its accuracy has holds = false and the reason in its verdict.
+// Errors: an unknown name; a model that the pass cannot handle; an engine that cannot run the file; --eval fails;
+// kCancelled.
 Result<Variant> make_variant(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
 
 }  // namespace ridge::precision

@@ -7,9 +7,10 @@
 
 namespace ridge::predict {
 
-// share: ResNet-50, INT8, scenario Offline, of 15 NVIDIA devices from Turing to Hopper in MLPerf Inference v0.7 to v3.0: the
-// sum of layer_bounds() at batch 64 over the published time per image: 48 to 84 %, median 58 %. layer_seconds: scenario
-// SingleStream of six of them, latency over 56 layers: 6.5 µs (L4) to 14.6 µs (T4). carried_over_test.cc has the rows.
+// share: ResNet-50, INT8, scenario Offline, of 15 NVIDIA devices from Turing to Hopper in MLPerf Inference v0.7 to
+// v3.0: the sum of layer_bounds() at batch 64 over the published time per image: 48 to 84 %, median 58 %.
+// layer_seconds: scenario SingleStream of six of them, latency over 56 layers: 6.5 µs (L4) to 14.6 µs (T4).
+// carried_over_test.cc has the rows.
 CarriedOver carried_over(const catalogue::CatalogueDevice& device, Precision precision) {
   CarriedOver result{.share = {0.48, 0.6, 0.85}, .layer_seconds = {15e-6, 8e-6, 6e-6}};
   result.evidence.push_back(
@@ -28,10 +29,11 @@ CarriedOver carried_over(const catalogue::CatalogueDevice& device, Precision pre
   return result;
 }
 
-// Handbook L24: ResNet-50 on an RTX 4090 trains 1850, 2140, 2320, 2410 images/s at batch 64 to 512 in mixed precision, within 2 %
-// of batch / (9.2 ms + batch / 2510). 9.2 ms over its 176 nodes in three passes are 17 µs each; 2510 images/s are 43 % of the
-// layer-by-layer roofline with FP32 accumulators. L25: mixed precision takes 38 % off the time, so FP32 reaches 54 % of its own.
-// carried_over_test.cc checks both. The range is assumed: a quarter less to a quarter more.
+// Handbook L24: ResNet-50 on an RTX 4090 trains 1850, 2140, 2320, 2410 images/s at batch 64 to 512 in mixed precision,
+// within 2 % of batch / (9.2 ms + batch / 2510). 9.2 ms over its 176 nodes in three passes are 17 µs each; 2510
+// images/s are 43 % of the layer-by-layer roofline with FP32 accumulators. L25: mixed precision takes 38 % off the
+// time, so FP32 reaches 54 % of its own. carried_over_test.cc checks both. The range is assumed: a quarter less to a
+// quarter more.
 CarriedOver carried_over_to_training(const catalogue::CatalogueDevice& device, Precision precision) {
   bool fp32 = precision == Precision::kFp32 || precision == Precision::kTf32;
   double likely = fp32 ? 0.54 : 0.43;

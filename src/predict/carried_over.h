@@ -1,5 +1,5 @@
-// Expected share of the datasheet's limits on a device that has not been run: carried over from public measurements of other
-// devices.
+// Expected share of the datasheet's limits on a device that has not been run: carried over from public measurements of
+// other devices.
 #pragma once
 
 #include <string>
@@ -31,9 +31,9 @@ struct CarriedOver {
 CarriedOver carried_over(const catalogue::CatalogueDevice& device, Precision precision);
 CarriedOver carried_over_to_training(const catalogue::CatalogueDevice& device, Precision precision);
 
-// Bounds of the layers that an engine runs as separate kernels; elementwise operators are fused into the previous one. All
-// bytes of a layer count against DRAM: with the cache's capacity credited, as a bound must, the published results spread from
-// 30 to 75 % of the sum, without from 48 to 84 %.
+// Bounds of the layers that an engine runs as separate kernels; elementwise operators are fused into the previous one.
+// All bytes of a layer count against DRAM: with the cache's capacity credited, as a bound must, the published results
+// spread from 30 to 75 % of the sum, without from 48 to 84 %.
 std::vector<cost::Bound> layer_bounds(const cost::Costs& costs, const cost::DeviceLimits& limits);
 
 // Σ max(bound / share, layer_seconds), in milliseconds.

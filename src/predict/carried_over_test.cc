@@ -13,8 +13,8 @@
 namespace ridge::predict {
 namespace {
 
-// MLPerf Inference, datacenter and edge, closed division, ResNet-50, INT8, scenario Offline: images per second and device; the
-// best valid result of each device in the rounds named (mlcommons/inference_results_<round>, NVIDIA).
+// MLPerf Inference, datacenter and edge, closed division, ResNet-50, INT8, scenario Offline: images per second and
+// device; the best valid result of each device in the rounds named (mlcommons/inference_results_<round>, NVIDIA).
 struct PublishedResult {
   std::string_view device;
   double figure;
@@ -79,7 +79,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// The basis of carried_over(): the published figures are within the predicted range on every device, around the likely one.
+// The basis of carried_over(): the published figures are within the predicted range on every device, around the likely
+// one.
 TEST(CarriedOver, CoversEveryPublishedThroughputOfResNet50) {
   constexpr int64_t kBatch = 64;
   cost::Costs costs = resnet50(kBatch);

@@ -1,5 +1,5 @@
-// DeviceEstimate: the time of a run on a catalogue device that has not been run: its limits, times the shares that publicly
-// measured devices have reached (carried_over.h). A range, for choosing what to measure, not for promising a latency. Pure.
+// DeviceEstimate: the time of a run on a catalogue device that has not been run: its limits, times the shares that
+// publicly measured devices have reached (carried_over.h). A range, for choosing what to measure. Pure.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ void visit_fields(auto& visit, Is<DeviceEstimate> auto& estimate) {
   });
 }
 
-// `costs` are counted at `precision`, for a run of `rows`. Error (kInvalid): the device has no source for its bandwidth or for
-// a rate at that precision.
+// `costs` are counted at `precision`, for a run of `rows`. Error (kInvalid): the device has no source for its bandwidth
+// or for a rate at that precision.
 Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::Costs& costs,
                                    Precision precision, int64_t rows);
 // The same for a GPU in this machine with these limits, some possibly measured; FP32 accumulators.

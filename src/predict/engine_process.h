@@ -1,5 +1,5 @@
-// An engine in its own process: returns its graph of a model, the time of its runs and its memory use, so that this process
-// holds neither the engine's weights nor its crashes. The child is this program again, with a verb that help does not list.
+// An engine in its own process: returns its graph of a model, the time of its runs and its memory use, so that this
+// process holds neither its weights nor its crashes. The child is this program, with a verb that help does not list.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,9 @@ void visit_fields(auto& visit, Is<EngineReport> auto& report) {
 }
 Json to_json(const EngineReport& report);
 
-// Opens `plan` in a child, runs it once, and then in sequence until `time` has passed, five times at least, on inputs of
-// Plan::shapes; not at all if `time` is 0. Errors: the engine's own; kTimeout
-// and kExhausted at a limit; kFailed if the child crashed. `program`: the executable that takes kEngineVerb.
+// Opens `plan` in a child, runs it once, and then in sequence until `time` has passed, five times at least, on inputs
+// of Plan::shapes; not at all if `time` is 0. Errors: the engine's own; kTimeout and kExhausted at a limit; kFailed if
+// the child crashed. `program`: the executable that takes kEngineVerb.
 Result<EngineReport> ask_engine(const plan::Plan& plan, Nanoseconds time, const ChildLimits& limits,
                                 const std::string& program = "/proc/self/exe");
 

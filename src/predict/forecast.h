@@ -1,5 +1,5 @@
-// Forecast: the prediction for a model on a device before it runs. The `plan` JSON contract; a figure without support is
-// absent, not estimated.
+// Forecast: the prediction for a model on a device before it runs. The `plan` JSON contract; a figure without support
+// is absent, not estimated.
 #pragma once
 
 #include <map>

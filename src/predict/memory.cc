@@ -16,14 +16,15 @@
 namespace ridge::predict {
 namespace {
 
-// Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64,
-// glibc 2.36); results/memory_prediction-*.txt has them. kFirstRun is from the arena's log.
+// Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1,
+// x86-64, glibc 2.36); results/memory_prediction-*.txt has them. kFirstRun is from the arena's log.
 constexpr double kRuntimeBytes = 40e6;  // the program, the engine's library, a session of one node
 constexpr double kNodeBytes = 4.2e3;    // of the file
 constexpr double kBlockedCopies = 1.3;  // of convolutions' weights that are laid out in blocks: originals and holes
 constexpr double kTemporaries = 5;      // of the largest of them, while it is laid out
-// Share of weights that kernels pack which stays: the next packed one is aligned, and fits where one was freed or not, which small allocations
-// decide. In some processes none of them is left (0), in others nearly all (0.7); this lies between the two.
+// Share of weights that kernels pack which stays: the next packed one is aligned, and fits where one was freed or not,
+// which small allocations decide. In some processes none of them is left (0), in others nearly all (0.7); this lies
+// between the two.
 constexpr double kPackedCopies = 0.3;
 // A block of this size that is freed goes back to the system: 32 MiB (glibc's malloc.c, DEFAULT_MMAP_THRESHOLD_MAX).
 constexpr double kMapped = 32 << 20;
@@ -121,8 +122,8 @@ double windows_bytes(const model::Graph& graph, const model::Node& node) {
   return whole ? 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0) : 0;
 }
 
-// Memory touched by later runs in addition: their block, in a region of its own or, if it fits, in the one with the largest
-// buffer, whose size is a power of two (bfc_arena.cc, Extend).
+// Memory touched by later runs in addition: their block, in a region of its own or, if it fits, in the one with the
+// largest buffer, whose size is a power of two (bfc_arena.cc, Extend).
 double later_runs(const cost::BufferPlan& plan) {
   const double region = std::exp2(std::floor(std::log2(std::max(plan.largest, 1.0))) + 1);
   return plan.block < region ? plan.block - plan.largest : plan.block;

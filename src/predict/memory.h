@@ -1,8 +1,8 @@
-// Memory of one process that runs a model with ONNX Runtime on a CPU: by a formula before anything is loaded. A process that
-// runs it gives the real value (engine_process.h).
+// Memory of one process that runs a model with ONNX Runtime on a CPU: by a formula before anything is loaded. A process
+// that runs it gives the real value (engine_process.h).
 //
-// The process opens one session, holds one set of inputs, and runs it one at a time; its peak is the system's VmHWM. Devices
-// with memory of their own are not covered. Pure.
+// The process opens one session, holds one set of inputs, and runs it one at a time; its peak is the system's VmHWM.
+// Devices with memory of their own are not covered. Pure.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +66,8 @@ struct MemoryLine {
 // The largest batch whose peak is at most `limit_bytes`; 0 if not even one row fits.
 int64_t largest_batch(const MemoryLine& line, double limit_bytes);
 
-// The number of instances that fit (sessions of one process, opened in sequence): the first brings the runtime, each further
-// one adds its weights, its arena and the leftovers of loading; while the last one loads, the others exist.
+// The number of instances that fit (sessions of one process, opened in sequence): the first brings the runtime, each
+// further one adds its weights, its arena and the leftovers of loading; while the last one loads, the others exist.
 int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes);
 
 }  // namespace ridge::predict

@@ -1,8 +1,8 @@
-// The graph that ONNX Runtime runs in place of a model's own: folded, fused and with new layouts. ONNX Runtime writes it in its
-// own process (engine_process.h); stored by the model's content, the engine's version and the machine.
+// The graph that ONNX Runtime runs in place of a model's own: folded, fused and with new layouts. ONNX Runtime writes
+// it in its own process (engine_process.h); stored by the model's content, the engine's version and the machine.
 //
-// Three queries: the first uses the model with the file's open sizes, because fusions depend on them; the others use that
-// optimised graph and return only shapes: as the engine knows them when it loads the file, and with all sizes.
+// Three queries: the first uses the model with the file's open sizes, because fusions depend on them; the others use
+// that optimised graph and return only shapes: as the engine knows them when it loads the file, and with all sizes.
 #pragma once
 
 #include <functional>

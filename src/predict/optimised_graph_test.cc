@@ -15,7 +15,8 @@
 namespace ridge::predict {
 namespace {
 
-// The engine is a script that copies a prepared graph to the requested path, another one for the shape query, and counts.
+// The engine is a script that copies a prepared graph to the requested path, another one for the shape query, and
+// counts.
 class OptimisedGraphTest : public ::testing::Test {
  protected:
   void SetUp() override {

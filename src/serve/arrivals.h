@@ -1,5 +1,5 @@
-// Arrivals: how often requests came lately. Of the last sixteen gaps only, so that what was an hour ago counts for nothing once
-// a new load has begun. One thread, or guarded by its owner.
+// Arrivals: how often requests came lately. Of the last sixteen gaps only, so that what was an hour ago counts for
+// nothing once a new load has begun. One thread, or guarded by its owner.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The least time that this machine needs for batches of a model, by their rows: what its statistics set beside the time that was taken.
+// The least time that this machine needs for batches of a model, by their rows: what its statistics set beside the time
+// that was taken.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ class BatchBounds {
 
   // True if a run's work depends on its values, not on its shapes alone.
   bool has_subgraphs() const { return model_.has_subgraphs(); }
-  // Bound of all runs together [ns]. Absent: not known, as with inputs of open dimensions besides the batch. The first call for a
-  // number of rows infers the shapes of the model.
+  // Bound of all runs together [ns]. Absent: not known, as with inputs of open dimensions besides the batch. The first
+  // call for a number of rows infers the shapes of the model.
   std::optional<uint64_t> of(std::span<const BatchStatistic> batches) const;
 
  private:

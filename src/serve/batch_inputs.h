@@ -1,8 +1,8 @@
 // BatchInputs makes the engine's input tensors out of the inputs of a batch's requests.
 //
-// An input of a request that runs alone is read in place, unless its memory is not aligned for the element type, or is shared with
-// a client whose changes could lead the engine astray (region.h), or is a GPU's. All others are laid behind one another in one
-// buffer, which is kept for the next batch. One thread.
+// An input of a request that runs alone is read in place, unless its memory is not aligned for the element type, or is
+// shared with a client whose changes could lead the engine astray (region.h), or is a GPU's. All others are laid behind
+// one another in one buffer, which is kept for the next batch. One thread.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,9 @@ class BatchInputs {
   explicit BatchInputs(const ModelSettings& settings)
       : settings_(settings), views_(settings.model_inputs), sequences_(settings) {}
 
-  // One view per input of the model's signature; kInvalid for those that are left out. The jobs are mergeable, in the order of their
-  // first rows, and within `rows` rows; rows of none are zeros. Valid until the next call, and while the jobs live. A job whose region cannot be read gets zeros,
-  // and the error as its failure. May throw std::bad_alloc.
+  // One view per input of the model's signature; kInvalid for those that are left out. The jobs are mergeable, in the
+  // order of their first rows, and within `rows` rows; rows of none are zeros. Valid until the next call, and while the
+  // jobs live. A job whose region cannot be read gets zeros, and the error as its failure. May throw std::bad_alloc.
   std::span<const TensorView> assemble(std::span<const JobPtr> jobs, int64_t rows);
 
  private:

@@ -1,8 +1,8 @@
 // BatchOutputs gives the engine memory for a batch's outputs and cuts the results into one answer per request.
 //
 // Nothing is copied: the tensors of fixed shape lie in one block per batch, the others in what the engine allocated,
-// and every answer points into them and shares their ownership. Only classes are new text, and what a client wants in a region
-// of its own is written there. One thread.
+// and every answer points into them and shares their ownership. Only classes are new text, and what a client wants in a
+// region of its own is written there. One thread.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,9 @@ class BatchOutputs {
   std::span<const int> wanted() const { return wanted_; }
   std::span<engine::Output> outputs() { return outputs_; }
   // After a run: the answers, in the order of the jobs. kFailed if the model gave something that cannot be divided
-  // among the requests. A job whose own memory went away or has not enough room gets that as its failure, and an answer that
-  // counts for nothing. The states of the others' sequences are replaced when all has gone well. Moves the requests' ids. May throw std::bad_alloc.
+  // among the requests. A job whose own memory went away or has not enough room gets that as its failure, and an answer
+  // that counts for nothing. The states of the others' sequences are replaced when all has gone well. Moves the
+  // requests' ids. May throw std::bad_alloc.
   Result<std::vector<InferResponse>> divide(std::span<const JobPtr> jobs, int64_t rows);
 
  private:

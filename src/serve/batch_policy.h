@@ -4,9 +4,9 @@
 // It is given the waiting requests in the order in which they will run, and follows the longest run of them from the
 // front that may share one execution: equal shapes beyond the batch dimension and at most max_rows together. A batch is
 // due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size, or when
-// the delay is 0; otherwise when its oldest request has waited max_delay. A larger preferred size is
-// taken before a smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic
-// Batcher"; acceptance: docs/contracts.md.) No batch is delayed so long that one of its requests could not be answered by its
+// the delay is 0; otherwise when its oldest request has waited max_delay. A larger preferred size is taken before a
+// smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic Batcher";
+// acceptance: docs/contracts.md.) No batch is delayed so long that one of its requests could not be answered by its
 // deadline. One thread.
 #pragma once
 
@@ -43,8 +43,8 @@ class BatchPolicy {
  public:
   explicit BatchPolicy(BatchLimits limits) : limits_(std::move(limits)) {}
 
-  // The next waiting request: its rows, whether it may share an execution with the first one, since when it waits, and by when it
-  // has to be answered.
+  // The next waiting request: its rows, whether it may share an execution with the first one, since when it waits, and
+  // by when it has to be answered.
   void add(int64_t rows, bool fits_first, TimePoint queued, TimePoint answer_by = TimePoint::max());
   // Nothing that would be added can change the decision any more.
   bool closed() const { return closed_; }

@@ -1,5 +1,5 @@
-// BatchRunner runs a batch of jobs on one engine session: inputs together, one execution (in parts of the numbers of rows that
-// the engine is prepared for, where it has to be), outputs apart. One thread.
+// BatchRunner runs a batch of jobs on one engine session: inputs together, one execution (in parts of the numbers of
+// rows that the engine is prepared for, where it has to be), outputs apart. One thread.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,9 @@ class BatchRunner {
   BatchRunner(const ModelSettings& settings, engine::Session& session, const Clock& clock)
       : settings_(settings), session_(session), clock_(clock), inputs_(settings), outputs_(settings) {}
 
-  // The answers in the order of the jobs, which must be mergeable, and in the order of their slots if rows are slots; or why the whole batch failed (kFailed). The answer of a job
-  // that has a failure of its own afterwards counts for nothing. Sets `times`.
+  // The answers in the order of the jobs, which must be mergeable, and in the order of their slots if rows are slots;
+  // or why the whole batch failed (kFailed). The answer of a job that fails by itself afterwards is ignored. Sets
+  // `times`.
   Result<std::vector<InferResponse>> run(std::span<const JobPtr> jobs, BatchTimes& times);
 
  private:

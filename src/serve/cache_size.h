@@ -1,4 +1,5 @@
-// How many blocks of a language model's cache fit into the memory that this process can still take, once the weights are loaded. Pure.
+// How many blocks of a language model's cache fit into the memory that this process can still take, once the weights
+// are loaded. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ struct CacheDemand {
   int64_t weight_bytes = 0;  // of the engine's own copy
 };
 
-// At least one sequence of the whole context, or as many tokens as were asked for. kExhausted: what it takes, what is free, and what would fit.
+// At least one sequence of the whole context, or as many tokens as were asked for. kExhausted: what it takes, what is
+// free, and what would fit.
 Result<int64_t> cache_blocks(const CacheDemand& demand);
 
 }  // namespace ridge::serve

@@ -1,4 +1,5 @@
-// A version's use of the response cache: answers a request from it, and keeps its own answers there, with the times in its statistics.
+// A version's use of the response cache: answers a request from it, and keeps its own answers there, with the times in
+// its statistics.
 #pragma once
 
 #include <cstdint>

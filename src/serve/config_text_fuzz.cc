@@ -1,5 +1,5 @@
-// Any bytes are either a model configuration, as config.pbtxt or, if they begin with a brace, as the JSON of a load request, or an error. What the
-// wire then says of a configuration is JSON that means the same configuration.
+// Any bytes are either a model configuration, as config.pbtxt or, if they begin with a brace, as the JSON of a load
+// request, or an error. What the wire then says of a configuration is JSON that means the same configuration.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

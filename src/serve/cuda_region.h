@@ -1,7 +1,7 @@
 // CudaRegion: a region in a GPU's memory, allocated and exported by another process of this machine.
 //
-// Engines take their inputs from the CPU's memory, so tensors are copied from and to the GPU, on the thread that runs the
-// batch; never on one that reads requests, except BYTES. Thread-safe.
+// Engines take their inputs from the CPU's memory, so tensors are copied from and to the GPU, on the thread that runs
+// the batch; never on one that reads requests, except BYTES. Thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// DeadlineTimer: one thread that calls back at given times, so that a queue timeout takes effect when it passes and not when a
-// worker happens to check.
+// DeadlineTimer: one thread that calls back at given times, so that a queue timeout takes effect when it passes and not
+// when a worker happens to check.
 //
 // Thread-safe. It never keeps its targets alive; a destroyed target is skipped.
 #pragma once

@@ -105,8 +105,8 @@ Result<Json> document(const std::string& path) {
   return json;
 }
 
-// https://github.com/UKPLab/sentence-transformers, models/Pooling.py: `pooling_mode_…` flags. Several of them are vectors side by side. Absent: there is no
-// such file.
+// https://github.com/UKPLab/sentence-transformers, models/Pooling.py: `pooling_mode_…` flags. Several of them are
+// vectors side by side. Absent: there is no such file.
 Result<std::optional<Pooling>> pooling_of_file(const std::string& path) {
   RIDGE_ASSIGN(const Json json, document(path));
   std::optional<Pooling> pooling;

@@ -1,5 +1,5 @@
-// Encoder: how a version of a model turns texts into embeddings: its tokenizer, which tensors it takes and gives, and how its output becomes one vector. Made
-// of what lies beside the model's file; the version itself runs it as any model. Immutable.
+// Encoder: how a version of a model turns texts into embeddings: its tokenizer, which tensors it takes and gives, and
+// how its output becomes one vector. Made of files beside the model's; the version runs it as any model. Immutable.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,9 @@ using EncoderPtr = std::shared_ptr<const Encoder>;
 // The values of the parameter ridge_pooling.
 Result<Pooling> pooling_from_name(const std::string& name);
 
-// Completes `config`, from which `settings` are made. `folder` holds the model's file: tokenizer.json, and Hugging Face's and sentence-transformers'
-// files about lengths and pooling. kNotFound: the tokenizer is missing. Other errors say what keeps the model from being an encoder.
+// Completes `config`, from which `settings` are made. `folder` holds the model's file: tokenizer.json, and Hugging
+// Face's and sentence-transformers' files about lengths and pooling. kNotFound: the tokenizer is missing. Other errors
+// say what keeps the model from being an encoder.
 Result<EncoderPtr> read_encoder(const inference::ModelConfig& config, const ModelSettings& settings,
                                 const std::string& folder);
 

@@ -77,7 +77,8 @@ const std::array kEngineParameters = {
 
 constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is
 
-// Reads parameters of every engine, of the engine's backend, and of the usual engine, whose names every backend here understands; false: another name.
+// Reads parameters of every engine, of the engine's backend, and of the usual engine, whose names every backend here
+// understands; false: another name.
 Result<bool> read_known_parameter(const std::string& key, const std::string& value, Plan& plan) {
   if (const Parameter* parameter = engine::find_parameter(kEngineParameters, key)) {
     RIDGE_TRY(parameter->read(value, plan));

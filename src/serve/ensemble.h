@@ -1,8 +1,8 @@
-// Ensemble: a version whose answers come from other models of this server, run as its plan says (ensemble_run.h). It has no sessions, no threads and
-// no queue of its own: its steps wait in the queues of their models.
+// Ensemble: a version whose answers come from other models of this server, run as its plan says (ensemble_run.h). It
+// has no sessions, no threads and no queue of its own: its steps wait in the queues of their models.
 //
-// It does not hold its models while no request is under way: each request finds those that serve, and keeps them to its end. So they may be reloaded and
-// unloaded, and the ensemble serves only while they do and fit.
+// It does not hold its models while no request is under way: each request finds those that serve, and keeps them to its
+// end. So they may be reloaded and unloaded, and the ensemble serves only while they do and fit.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct LoadedEnsemble {
 
 class Ensemble final : public TensorModel, public std::enable_shared_from_this<Ensemble> {
  public:
-  // As ModelTable::find.
+  // Signature of ModelTable::find.
   using Find = std::function<Result<VersionPtr>(const std::string& model, int64_t version)>;
   // `clock` and what `find` needs outlive it. `cache`: used if the configuration enables it; may be null.
   Ensemble(LoadedEnsemble loaded, Find find, Clock& clock, std::shared_ptr<ResponseCache> cache = nullptr);

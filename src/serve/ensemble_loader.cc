@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kDeepestNesting = 16;  // ensembles within ensembles
 
-// That no ensemble is among the models of its own steps, and of theirs; of those that do not serve as their configurations have it.
+// Checks that no ensemble is among the models of its own steps, and of theirs; of models that do not serve it reads the
+// configurations.
 Status check_nesting(const LoadContext& context, const Ensemble& ensemble) {
   const std::string& name = ensemble.settings().name;
   std::vector<std::vector<std::string>> ways;

@@ -1,7 +1,7 @@
 // EnsemblePlan: the models that an ensemble runs, and the way of its tensors from step to step, checked. Pure.
 //
-// A tensor of an ensemble comes from the client or from one step, and goes to any number of steps and to the client. A step runs as soon as its
-// tensors are there; so no tensor may depend on itself (Triton's user guide, "Ensemble Models").
+// A tensor of an ensemble comes from the client or from one step, and goes to any number of steps and to the client. A
+// step runs as soon as its tensors are there; so no tensor may depend on itself (Triton's guide, "Ensemble Models").
 #pragma once
 
 #include <cstdint>
@@ -53,13 +53,13 @@ std::string step_text(const EnsemblePlan& plan, size_t step);
 Result<EnsemblePlan> plan_ensemble(std::span<const std::string> inputs, std::span<const std::string> outputs,
                                    const std::vector<EnsembleStepMaps>& steps);
 
-// Checks that the models, by step, have the tensors that the plan names, of types and shapes that agree with where they come from and go to:
-// equal dims, or equal shapes with the batch dimension, where -1 is equal to all.
+// Checks that the models, by step, have the tensors that the plan names, of types and shapes that agree with where they
+// come from and go to: equal dims, or equal shapes with the batch dimension, where -1 is equal to all.
 Status check_models(const ModelSettings& ensemble, const EnsemblePlan& plan,
                     std::span<const ModelSettings* const> models);
 
-// The shape of a tensor for a model that has it as `tensor`. Between models that batch and others, a batch of one gains or loses its dimension where that
-// makes it fit. `batched`: the first dimension of `shape` is the batch.
+// The shape of a tensor for a model that has it as `tensor`. Between models that batch and others, a batch of one gains
+// or loses its dimension where that makes it fit. `batched`: the first dimension of `shape` is the batch.
 Shape shape_for(const ModelSettings& model, const TensorSettings& tensor, const Shape& shape, bool batched);
 
 }  // namespace ridge::serve

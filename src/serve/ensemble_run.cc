@@ -90,8 +90,8 @@ void EnsembleRun::start() {
   advance();
 }
 
-// Begins the steps that are due. A step may end before its beginning returns; then this is called within itself, or on another thread meanwhile, and leaves
-// it to the first call.
+// Begins the steps that are due. A step may end before its beginning returns; then this is called within itself, or on
+// another thread meanwhile, and leaves it to the first call.
 void EnsembleRun::advance() {
   bool over = false;
   {

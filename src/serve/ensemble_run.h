@@ -1,9 +1,9 @@
-// EnsembleRun: one request on its way through the steps of an ensemble. A step is given to its model as soon as its tensors are there; branches that do not
-// depend on one another run at the same time. No thread waits: the end of a step begins those after it.
+// EnsembleRun: one request on its way through the steps of an ensemble. A step starts as soon as its tensors are there;
+// independent branches run at the same time. No thread waits: the end of a step begins those after it.
 //
-// Tensors are passed as they are: a step's output is the next step's input, in the memory of the engine that wrote it, which is kept for as long
-// as a step or the answer needs it. Only steps that wanted outputs depend on are run. The first failure ends the request, once no step of it
-// runs any more; those that wait in a queue are taken out.
+// Tensors are passed as they are: a step's output is the next step's input, in the memory of the engine that wrote it,
+// which is kept for as long as a step or the answer needs it. Only steps that wanted outputs depend on are run. The
+// first failure ends the request, once no step of it runs any more; those that wait in a queue are taken out.
 //
 // Thread-safe; keeps itself alive until the end.
 #pragma once

@@ -1,5 +1,6 @@
-// FormFilters: keeps answers to their forms (response_format): tokens that may not come next are never drawn. What may come next is found on a thread of its
-// own while the decoder runs, first for answers that took it the least time so far; the sets of recent forms are kept. Thread-safe.
+// FormFilters: keeps answers to their forms (response_format): tokens that may not come next are never drawn. What may
+// come next is found on a thread of its own while the decoder runs, first for answers that took it the least time so
+// far; the sets of recent forms are kept. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,12 +19,13 @@ namespace ridge::serve {
 
 class FormFilters {
  public:
-  // `longest`: until what may come next is found, else the request fails; 0: as long as text::TokenSets lets it take. `ready`: called on the thread when a
-  // filter has become ready. `clock` outlives it.
+  // `longest`: until what may come next is found, else the request fails; 0: as long as text::TokenSets lets it take.
+  // `ready`: called on the thread when a filter has become ready. `clock` outlives it.
   FormFilters(std::shared_ptr<const text::TokenTrie> tokens, Nanoseconds longest, Clock& clock,
               std::function<void()> ready)
       : tokens_(std::move(tokens)), longest_(longest), clock_(clock), tell_ready_(std::move(ready)) {}
-  // `ends`: tokens that end an answer, at least one. Where no token can go on they are what is left. It does not outlive this.
+  // `ends`: tokens that end an answer, at least one. Where no token can go on they are what is left. It does not
+  // outlive this.
   std::shared_ptr<generate::TokenFilter> filter(const text::JsonGrammar& form, std::vector<int32_t> ends);
 
  private:

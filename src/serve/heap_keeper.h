@@ -1,5 +1,5 @@
-// HeapKeeper: gives memory that was freed back to the system, which malloc by itself keeps: two seconds after much was freed, at most once in
-// ten seconds, on a thread of its own. Thread-safe.
+// HeapKeeper: gives memory that was freed back to the system, which malloc by itself keeps: two seconds after much was
+// freed, at most once in ten seconds, on a thread of its own. Thread-safe.
 #pragma once
 
 #include <functional>

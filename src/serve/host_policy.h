@@ -1,5 +1,6 @@
-// HostPolicy: on which CPUs, and with which NUMA node's memory, the instances of a group run (`instance_group { host_policy }` and
-// Triton's --host-policy). Threads inherit both from the thread that starts them, so an engine whose threads belong to one session keeps to them.
+// HostPolicy: on which CPUs, and with which NUMA node's memory, the instances of a group run (`instance_group {
+// host_policy }` and Triton's --host-policy). Threads inherit both from the thread that starts them, so an engine whose
+// threads belong to one session keeps to them.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // Job: a checked request on its way through queue and worker. A plain value.
 //
-// It has one owner, the holder of its JobPtr, and owns its resources: the body that holds its inputs, the regions that are read
-// and written. The owner passes it on or finishes it; finish() is the end of both.
+// It has one owner, the holder of its JobPtr, and owns its resources: the body that holds its inputs, the regions that
+// are read and written. The owner passes it on or finishes it; finish() is the end of both.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ struct Rejection {
 // Answers the job and frees it. Lets go of its shared memory before: with the answer the client may free it.
 void finish(JobPtr job, Result<InferResponse> answer);
 
-// True if both may run in one execution of a batching model: the same inputs are present, with the same shapes beyond the first
-// dimension.
+// True if both may run in one execution of a batching model: the same inputs are present, with the same shapes beyond
+// the first dimension.
 bool mergeable(const Job& a, const Job& b);
 
 }  // namespace ridge::serve

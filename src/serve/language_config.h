@@ -1,5 +1,5 @@
-// How a configuration decides the way a language model is served: `backend` and `parameters` of config.pbtxt → a decoder's plan and what the scheduler is
-// told. The keys are listed in docs/contracts.md.
+// How a configuration decides the way a language model is served: `backend` and `parameters` of config.pbtxt → a
+// decoder's plan and what the scheduler is told. The keys are listed in docs/contracts.md.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,9 @@ struct LanguageConfig {
   ConfigPtr completed;
 };
 
-// kInvalid: a known key with a wrong value, named in the error; what a language model does not have (tensors, batching, instances). An unknown key that
-// starts with "ridge_" causes a warning; any other unknown key is ignored. kUnsupported: a form that the checkpoint does not have. `cores`: threads where no key sets them; 0: the engine's default.
+// kInvalid: a known key with a wrong value, named in the error; what a language model does not have (tensors, batching,
+// instances). An unknown key that starts with "ridge_" causes a warning; others are ignored. kUnsupported: a form that
+// the checkpoint lacks. `cores`: threads where no key sets them; 0: the engine's default.
 Result<LanguageConfig> language_config_of(const inference::ModelConfig& config, const std::string& name,
                                           int64_t version, const std::string& checkpoint, int cores,
                                           const std::string& engine_library);

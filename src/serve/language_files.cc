@@ -62,7 +62,8 @@ Status writes_chat(const LanguageFiles& files) {
   return tried ? Status() : wrap(tried.error(), "the model's chat template cannot write a chat of one message");
 }
 
-// True if the template writes the texts of parts, and not the list or an error. Found by a trial, which sees through macros and renamed variables.
+// True if the template writes the texts of parts, and not the list or an error. Found by a trial, which sees through
+// macros and renamed variables.
 bool reads_parts(const LanguageFiles& files) {
   constexpr std::array kTexts{"the first part", "another part"};
   Json parts = Json::array();

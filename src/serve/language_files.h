@@ -35,8 +35,8 @@ struct LanguageFiles {
   RecommendedSampling recommended;
 };
 
-// `path`: a folder or a GGUF file. Errors: no tokenizer, or a file that cannot be read or has a wrong value, with its name. `recommended`: else
-// generation_config.json is read only for the tokens that end an answer.
+// `path`: a folder or a GGUF file. Errors: no tokenizer, or a file that cannot be read or has a wrong value, with its
+// name. `recommended`: else generation_config.json is read only for the tokens that end an answer.
 Result<LanguageFiles> read_language_files(const std::string& path, bool recommended);
 
 }  // namespace ridge::serve

@@ -52,7 +52,7 @@ uint64_t random_seed() {
 
 bool has_no_content(const Json& message) { return message["content"].is_null(); }
 
-// As vLLM gives them to templates that know only texts.
+// vLLM's form for templates that know only texts.
 std::string joined_parts(const Json& parts) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i)
@@ -125,7 +125,7 @@ void LanguageModel::start() {
   });
 }
 
-// What kept the version for its thread alone.
+// Gives up what kept the version for its thread alone.
 std::shared_ptr<LanguageModel> LanguageModel::leave() {
   MutexLock lock(end_mutex_);
   if (state_ == ThreadState::kWorks) state_ = ThreadState::kEnded;
@@ -338,7 +338,7 @@ Result<engine::Logits> LanguageModel::logits_of(const generate::Step& step, Time
   }
 }
 
-// Of each answer that the step computed.
+// Adds the step to each answer that it computed.
 void LanguageModel::note_bound(const generate::Step& step, double seconds, double bound_s) {
   for (const generate::Id id : step.ids) {
     const auto place = places_.find(id);
@@ -459,7 +459,8 @@ void LanguageModel::check_step(TimePoint now) {
   if (overdue.next) timer_.schedule(*overdue.next, weak_from_this());
 }
 
-// The engine did not end the step: the version serves no more, and its memory stays for the step. Its thread touches nothing any more.
+// The engine did not end the step: the version serves no more, and its memory stays for the step. Its thread touches
+// nothing any more.
 void LanguageModel::give_up() {
   {
     MutexLock lock(end_mutex_);

@@ -1,9 +1,10 @@
-// LanguageModel: one loaded version of a language model: a decoder, the thread that runs its steps, and the requests in work. A step longer than a limit
-// is broken off; one that does not end even then costs the version its life, and the process its memory (RunWatch).
+// LanguageModel: one loaded version of a language model: a decoder, the thread that runs its steps, and the requests in
+// work. A step longer than a limit is broken off; one that does not end even then costs the version its life, and the
+// process its memory (RunWatch).
 //
 // An allocation that fails on the step thread costs the requests that it was for, which end with 503.
 //
-// Thread-safe. Life: make → start() → generate()… → close() → join(). A request's sink is called on the step thread, without a lock.
+// Thread-safe. Life: make → start() → generate()… → close() → join(). Sinks are called on the step thread, unlocked.
 #pragma once
 
 #include <cstdint>
@@ -121,7 +122,7 @@ class LanguageModel final : public Servable,
   const RunLimit limit_;
   RunWatch watch_;
   FormFilters forms_;
-  // Of the step thread; when its step is given up, of the timer's.
+  // Used by the step thread; when its step is given up, by the timer's.
   generate::Scheduler scheduler_;
   Streams streams_;                                 // by number
   std::unordered_map<generate::Id, Place> places_;  // of the choices that the scheduler has

@@ -34,7 +34,8 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
   return nullptr;
 }
 
-// New versions know which one had their requests before: that of the same number, or the highest, which those without a number meant.
+// New versions know which one had their requests before: that of the same number, or the highest, which those without a
+// number meant.
 void follow(const Versions& serving, const Versions& next) {
   for (const VersionPtr& version : next) {
     if (serving.empty() || std::find(serving.begin(), serving.end(), version) != serving.end()) continue;
@@ -90,7 +91,7 @@ Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
   return load_alone(model, request);
 }
 
-// Those that do not serve, and what they need themselves. What fails is in the log, and fails the ensemble.
+// Loads models that do not serve, and the models that they need. A failure is in the log, and fails the ensemble.
 void LifeCycle::load_models_of(const std::string& ensemble, const LoadRequest& request, std::set<std::string>& seen) {
   for (const std::string& model : models_of_ensemble(options_, ensemble, request)) {
     if (!seen.insert(model).second || serves(model)) continue;
@@ -212,8 +213,8 @@ Result<VersionPtr> LifeCycle::load_version(const ModelSource& source, int64_t ve
   return reaper_.keep(std::move(loaded));
 }
 
-// The models, those that their ensembles need, and ensembles that wait; each group needs those before it alone. Ensembles that contain themselves, which no order
-// helps, are among them.
+// The models, those that their ensembles need, and ensembles that wait; each group needs those before it alone.
+// Ensembles that contain themselves, which no order helps, are among them.
 std::vector<std::vector<std::string>> LifeCycle::in_order(const std::vector<std::string>& models) {
   std::map<std::string, std::vector<std::string>> needs;
   std::vector<std::string> names = models;

@@ -1,10 +1,10 @@
 // LifeCycle: loads, replaces and unloads models; the only writer of the ModelTable.
 //
-// Thread-safe. One caller at a time works on a model; different models do not wait for one another. A failed load changes
-// nothing for serving versions.
+// Thread-safe. One caller at a time works on a model; different models do not wait for one another. A failed load
+// changes nothing for serving versions.
 //
-// The models of an ensemble are loaded before it, where they do not serve. Ensembles are checked and published one at a time, so that none comes to contain
-// itself.
+// The models of an ensemble are loaded before it, where they do not serve. Ensembles are checked and published one at a
+// time, so that none comes to contain itself.
 #pragma once
 
 #include <map>
@@ -31,13 +31,13 @@ class LifeCycle {
 
   // Returns when the model serves, or why not. Unchanged versions stay as they are.
   Status load(const std::string& model, const LoadRequest& request);
-  // Loads these from the repository, `at_once` at the same time, and what their ensembles need; failures are logged and recorded in the table. Ensembles that
-  // waited for a model are tried again.
+  // Loads these from the repository, `at_once` at the same time, and what their ensembles need; failures are logged and
+  // recorded in the table. Ensembles that waited for a model are tried again.
   void load_many(const std::vector<std::string>& models, int at_once);
   // The server is not ready until these serve, or are withdrawn.
   void require(const std::vector<std::string>& models) { table_.require(models); }
-  // Nothing of the model serves any more when it returns; accepted requests are still answered. `dependents`: the same of models that were loaded for
-  // this ensemble alone, as Triton has it.
+  // Nothing of the model serves any more when it returns; accepted requests are still answered. `dependents`: the same
+  // of models that were loaded for this ensemble alone, as Triton has it.
   void unload(const std::string& model, bool dependents = false);
   // Records that a model required from the start was not found, and the reason.
   void miss(const std::string& model, const std::string& reason);

@@ -1,5 +1,5 @@
-// Configurations from text to settings: config_text, config_json, config_check, config_complete and settings_from_config
-// together, as the loader uses them.
+// Configurations from text to settings: config_text, config_json, config_check, config_complete and
+// settings_from_config together, as the loader uses them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

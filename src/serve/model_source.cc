@@ -51,7 +51,7 @@ Status choose_config(const LoadRequest& request, ModelSource& source) {
   return {};
 }
 
-// Of the files that the configuration names.
+// Fingerprints of the files that the configuration names.
 std::string side_file_fingerprints(const ModelSource& source) {
   std::string text;
   for (const auto& output : source.config->output())

@@ -27,12 +27,12 @@ struct ModelSource {
 // Errors: kInvalid name, files or configuration; kNotFound no such model, or no version to serve.
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request);
 
-// The file of a version. Without a name in the configuration: model.onnx, or where there is none, the file of an engine's own format.
+// The file of a version. Unnamed in the configuration: model.onnx, else the file of an engine's own format.
 Result<std::string> find_file(const ModelSource& source, int64_t version);
 
-// Of all files below it.
+// Size of all files below it.
 uint64_t bytes_of_folder(const std::string& folder);
-// kExhausted: so many bytes of weights do not fit into the memory that is free.
+// kExhausted: that many bytes of weights do not fit into the free memory.
 Status check_free_memory(const ServerOptions& options, uint64_t file_bytes);
 
 inline Error load_cancelled() { return {Code::kCancelled, "the load was cancelled"}; }

@@ -1,5 +1,5 @@
-// ModelTable: the currently served versions of models, and the state of every known version. The only place where requests find
-// their model.
+// ModelTable: the currently served versions of models, and the state of every known version. The only place where
+// requests find their model.
 //
 // Thread-safe. Versions are replaced whole: a reader gets a shared_ptr and may use it as long as it likes.
 #pragma once
@@ -53,7 +53,8 @@ class ModelTable {
   void fail_unknown(const std::string& model);
   // Notes a model that is missing although the server was started to serve it.
   void miss(const std::string& model, const std::string& reason);
-  // Nothing of it serves from now on. Neither it nor the ensembles that need it, at any depth, are required any more: who unloads a model wants that.
+  // Nothing of it serves from now on. Neither it nor the ensembles that need it, at any depth, are required any more:
+  // who unloads a model wants that.
   void withdraw(const std::string& model);
   // It does not serve any more, for that reason.
   void give_up(const Servable& version, const std::string& reason);

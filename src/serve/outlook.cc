@@ -9,8 +9,8 @@ namespace ridge::serve {
 
 namespace {
 
-// The rows of the batches that give the most answers by a deadline of that time, if one follows the other and `per_ns` rows arrive: a
-// batch of n rows that takes s can have those that come in the last min(s, deadline - s) before it begins.
+// The rows of the batches that give the most answers by a deadline of that time, if one follows the other and `per_ns`
+// rows arrive: a batch of n rows that takes s can have those of the last min(s, deadline - s) before it.
 int64_t rows_of_best_batch(int64_t whole, Nanoseconds deadline, double per_ns, const ServiceTimes& times) {
   int64_t best = whole;
   double best_rate = 0;

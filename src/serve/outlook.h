@@ -1,10 +1,11 @@
-// What a request has to expect that joins a queue now: the time until its run begins, and the time of that run. Pure.
+// Predicts for a request that joins a queue now the time until its run begins, and the time of that run. Pure.
 //
-// The requests before it leave in batches of `requests_per_batch`; an instance that has finished takes the next. So of n instances
-// the k-th batch (from 0) is begun when instance k mod n, in the order in which they become free, has run k / n batches. The request's own
-// batch has the rest of those before it and the arrivals meanwhile, up to the size that answers most by such a deadline. Times are high
-// ones: under overload a longer wait than predicted makes a whole batch late, a shorter one costs nothing while the queue is not empty.
-// Not foreseen: requests of a higher priority that come later.
+// The requests before it leave in batches of `requests_per_batch`; an instance that has finished takes the next. So of
+// n instances the k-th batch (from 0) is begun when instance k mod n, in the order in which they become free, has run k
+// / n batches. The request's own batch has the rest of those before it and the arrivals meanwhile, up to the size that
+// answers most by such a deadline. Times are high ones: under overload a longer wait than predicted makes a whole batch
+// late, a shorter one costs nothing while the queue is not empty. Not foreseen: requests of a higher priority that come
+// later.
 #pragma once
 
 #include <cstddef>
@@ -40,10 +41,10 @@ struct TimeLimits {
   Nanoseconds answer = Nanoseconds::max();    // it is answered by then
 };
 
-// Of a request of `rows` rows behind those `ahead`.
+// Outlook of a request of `rows` rows behind those `ahead`.
 Outlook outlook_of(int64_t rows, const Ahead& ahead, QueueLoad load, const TimeLimits& limits,
                    const ServiceTimes& times);
-// kUnavailable, with the prediction and the time after which the queue is short enough: the outlook does not meet the limits.
+// kUnavailable, with the prediction and the time until the queue is short enough: the limits are not met.
 Status check_outlook(const Outlook& outlook, const TimeLimits& limits, const std::string& model);
 
 }  // namespace ridge::serve

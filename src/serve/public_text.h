@@ -1,4 +1,5 @@
-// Texts for clients: they name files by their place in the repository, not by where this machine keeps it. Pure, but for reading links.
+// Texts for clients: they name files by their place in the repository, not by where this machine keeps it. Pure, but
+// for reading links.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// Reaper: lets retired versions finish their requests, then ends and frees them: off the request path, and each on a thread of its own, so that none
-// waits for the streams of another.
+// Reaper: lets retired versions finish their requests, then ends and frees them: off the request path, and each on a
+// thread of its own, so that none waits for the streams of another.
 //
-// Thread-safe. A version is closed only after its last reference is released, so that a request that found it just before its
-// replacement is still answered.
+// Thread-safe. A version is closed only after its last reference is released, so that a request that found it just
+// before its replacement is still answered.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,8 @@ class Reaper {
   // Models that served and have not ended, of one name or (empty name) of all, but `serving`.
   std::vector<std::shared_ptr<Servable>> retired(const std::string& model,
                                                  const std::vector<VersionPtr>& serving) const;
-  // Waits until the model has one version at most, serving or not, or until `stop`; the requests of older ones are refused after `grace`, unless it is 0,
-  // and their runs broken off.
+  // Waits until the model has one version at most, serving or not, or until `stop`; the requests of older ones are
+  // refused after `grace`, unless it is 0, and their runs broken off.
   void await_retired(const std::string& model, const std::vector<VersionPtr>& serving, Clock& clock, Nanoseconds grace,
                      const std::stop_token& stop);
   // Aborts every version that has not ended, whoever holds it.

@@ -1,9 +1,9 @@
 // Recorder: keeps the inputs of the first requests that a server accepts, as .npz files for `ridge tune --calibration`:
 // FOLDER/MODEL/request-STARTED-NUMBER.npz, one array per input.
 //
-// Recording never delays a request: offer() takes shares of its memory (and copies data in regions of shared memory), never
-// waits for the disk and cannot fail; the recorder's own thread writes. Requests beyond the limit of pending bytes are skipped, and a write
-// error (a full disk, say) ends the recording; both are logged, and clients notice neither. Thread-safe.
+// Recording never delays a request: offer() takes shares of its memory (and copies data in regions of shared memory),
+// never waits for the disk and cannot fail; the recorder's own thread writes. Requests beyond the limit of pending
+// bytes are skipped, and a write error (a full disk) ends the recording; both are logged. Thread-safe.
 #pragma once
 
 #include <atomic>

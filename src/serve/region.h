@@ -1,8 +1,8 @@
 // Region: memory registered by a client, which requests name instead of carrying tensors. Two kinds: of the system
 // (system_region.h) and of a GPU (cuda_region.h).
 //
-// The client may change it at any time, also while a request uses it. So only data that cannot mislead the engine is used in
-// place: floating point (is_steady). Indices, lengths and switches are copied before they are checked
+// The client may change it at any time, also while a request uses it. So only data that cannot mislead the engine is
+// used in place: floating point (is_steady). Indices, lengths and switches are copied before they are checked
 // (docs/decisions/0009-shared-memory.md). Thread-safe; its users hold it, registered or not.
 #pragma once
 
@@ -28,8 +28,8 @@ class Region {
   virtual Status intact() const = 0;
 };
 
-// True if an engine may read tensors of this type while another process can change them: their values lead to no address, length
-// or branch.
+// True if an engine may read tensors of this type while another process can change them: their values lead to no
+// address, length or branch.
 bool is_steady(DataType type);
 
 // [bytes] of the tensor, at any location.

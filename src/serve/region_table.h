@@ -27,9 +27,9 @@ class RegionTable {
   void remove(RegionKind kind, const std::string& name);
   Result<std::vector<RegionRequest>> list(RegionKind kind, const std::string& name) const;
 
-  // Finds the regions named in the request and checks that its parts are inside: the inputs' data point there (those of GPUs
-  // stay empty), and everything is held. BYTES, whose lengths must not change after the check, are copied. May throw
-  // std::bad_alloc.
+  // Finds the regions named in the request and checks that its parts are inside: the inputs' data point there (those of
+  // GPUs stay empty), and everything is held. BYTES, whose lengths must not change after the check, are copied. May
+  // throw std::bad_alloc.
   Status bind(InferRequest& request) const;
 
  private:

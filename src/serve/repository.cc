@@ -68,7 +68,8 @@ bool has_model_file(const std::string& folder) {
   });
 }
 
-// Why a folder is not a model; empty: it has a configuration, or a version that is empty or has a model's file, or it cannot be read, which its load reports.
+// Why a folder is not a model; empty: it has a configuration, or a version that is empty or has a model's file, or it
+// cannot be read, which its load reports.
 std::string why_no_model(const std::string& folder) {
   std::error_code error;
   if (fs::exists(config_path(folder), error) || !check_readable(folder)) return "";

@@ -30,13 +30,13 @@ class RequestQueue {
   Ahead ahead_of(const InferRequest& request, bool looks) const;
   BatchDecision decide(TimePoint now, const BatchPace& pace = {}) const { return policy_.decide(now, pace); }
   const BatchPolicy& forming() const { return policy_; }
-  // How many of the first `requests`, as a batch that begins now, give the most answers by their deadlines per time: all, unless fewer
-  // are clearly better. For batches that would take longer than their first requests have.
+  // How many of the first `requests`, as a batch that begins now, give the most answers by their deadlines per time:
+  // all, unless fewer are clearly better. For batches that would take longer than their first requests have.
   size_t most_in_time(size_t requests, TimePoint now, const ServiceTimes& times) const;
   // Moves that many jobs from the front to the end of `batch`.
   void take(size_t requests, Jobs& batch);
-  // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says; those whose
-  // client's own deadline has passed are never delayed.
+  // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says;
+  // those whose client's own deadline has passed are never delayed.
   void expire(TimePoint now, Jobs& expired);
   // Removes the jobs that are `unwanted` and appends them to `removed`.
   void remove(const std::function<bool(const Job&)>& unwanted, Jobs& removed);

@@ -1,5 +1,5 @@
-// Reshape: a model's shape beside the one that clients see ("reshape" in config.pbtxt). Both have the same elements; open
-// dimensions (-1) correspond in order. Batch dimensions are not part of these shapes.
+// Reshape: a model's shape beside the one that clients see ("reshape" in config.pbtxt). Both have the same elements;
+// open dimensions (-1) correspond in order. Batch dimensions are not part of these shapes.
 #pragma once
 
 #include "base/result.h"
@@ -7,8 +7,8 @@
 
 namespace ridge::serve {
 
-// Checks that every tensor of shape `from` can be seen as `to`: equally many open dimensions, and the same number of elements
-// before, between and after them (Triton's rule).
+// Checks that every tensor of shape `from` can be seen as `to`: equally many open dimensions, and the same number of
+// elements before, between and after them (Triton's rule).
 Status check_reshape(const Shape& from, const Shape& to);
 
 // `to` with its open dimensions filled from `actual`, which is an instance of `from`.

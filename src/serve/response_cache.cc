@@ -12,7 +12,8 @@
 namespace ridge::serve {
 namespace {
 
-// Overhead of the nodes of list and table, their share of the table's slots, and the allocator's rounding; and of each output's texts and shape.
+// Overhead of the nodes of list and table, their share of the table's slots, and the allocator's rounding; and of each
+// output's texts and shape.
 constexpr uint64_t kAnswerOverhead = 256, kOutputOverhead = 64;  // [bytes]
 constexpr size_t kAlignment = 64;                                // of each output [bytes]
 

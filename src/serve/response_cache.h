@@ -1,9 +1,9 @@
-// ResponseCache: answers of models whose configuration has `response_cache { enable: true }`, by what was asked, in a bounded number of bytes;
-// what was used least lately goes first.
+// ResponseCache: answers of models whose configuration has `response_cache { enable: true }`, by what was asked, in a
+// bounded number of bytes; what was used least lately goes first.
 //
-// A key is the whole content of a request: the version that answers, the inputs' types, shapes and values, and the wanted outputs. It is
-// compared byte by byte, so no client can have another's answer by a hash that is equal; a request whose hash is equal to another's replaces it.
-// The inputs count among the bytes, as does an estimate of what the containers take.
+// A key is the whole content of a request: the version that answers, the inputs' types, shapes and values, and the
+// wanted outputs. It is compared byte by byte, so no client can have another's answer by a hash that is equal; a
+// request whose hash is equal to another's replaces it. Inputs count among the bytes, and an estimate for containers.
 //
 // Thread-safe; its lock is held for no comparison and no copy of tensors.
 #pragma once

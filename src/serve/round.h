@@ -1,5 +1,6 @@
-// Round: the requests that one thread brings before it waits for more: those that a look at its sockets found. The workers of their models are woken once,
-// at its end, for all of them; and where a run is short, this thread does it itself (Scheduler::borrow).
+// Round: the requests that one thread brings before it waits for more: those that a look at its sockets found. Workers
+// of their models are woken once, at its end, for all; and where a run is short, this thread does it
+// (Scheduler::borrow).
 //
 // One thread; its requests are those whose `round` it is.
 #pragma once

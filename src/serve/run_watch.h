@@ -1,5 +1,5 @@
-// RunWatch: which runs of a version's instances take longer than a limit. First they are to be broken off; a run that does not end even
-// then is given up, with its instance: its requests are answered without it, and its memory stays until it ends.
+// RunWatch: which runs of a version's instances take longer than a limit. First they are broken off; a run that still
+// does not end is given up, with its instance: its requests are answered, and its memory stays until it ends.
 //
 // Thread-safe. A state machine that is fed the time; it calls no engine and answers no request.
 #pragma once
@@ -31,7 +31,8 @@ class RunWatch {
   RunWatch(Nanoseconds limit, size_t instances) : limit_(limit), runs_(limit.count() > 0 ? instances : 0) {}
   bool watches() const { return limit_.count() > 0; }
 
-  // The instance runs these jobs, which stay where they are until end(). When check() is to be called, if it is not already going to be.
+  // The instance runs these jobs, which stay where they are until end(). When check() is to be called, if it is not
+  // already going to be.
   std::optional<TimePoint> begin(size_t instance, std::span<const JobPtr> jobs, uint64_t ticket, TimePoint now);
   enum class End { kInTime, kBrokenOff, kGivenUp };
   // kGivenUp: the jobs have been answered. Waits while the run is being broken off.

@@ -11,8 +11,8 @@ namespace ridge::serve {
 
 using Action = BatchDecision::Action;
 
-// `takers_asleep`: of the sleeping workers, those who would take the batch. While another one sleeps no batch waits adaptively: the next request
-// would have a worker of its own.
+// `takers_asleep`: of the sleeping workers, those who would take the batch. While another one sleeps no batch waits
+// adaptively: the next request would have a worker of its own.
 BatchDecision Scheduler::decide(TimePoint now, int takers_asleep) const {
   if (hurried_) return queue_.decide(TimePoint::max());
   const BatchPolicy& forming = queue_.forming();
@@ -49,7 +49,7 @@ void Scheduler::note_whole_batch(size_t requests) {
   requests_per_batch_ = requests_per_batch_ == 0 ? count : requests_per_batch_ + (count - requests_per_batch_) / 8;
 }
 
-// While more wait. Before that was seen: as many as fit of those that wait.
+// Applies while more wait. Before that was seen: the number that fits of those that wait.
 double Scheduler::requests_per_batch() const {
   const BatchLimits& limits = queue_.settings().batch;
   if (!limits.merge) return 1;
@@ -91,7 +91,7 @@ TimePoint Scheduler::new_alarm() {
   return alarm_ = queue_.next_deadline();
 }
 
-// Whether one is to be woken; it then counts as notified.
+// True if one is to be woken; it then counts as notified.
 bool Scheduler::notes_wake() {
   const bool wake = should_wake(decide(clock_.now(), 1));
   if (wake) ++notified_;

@@ -1,17 +1,18 @@
 // Scheduler: hands the waiting jobs of one model version to its workers, batch by batch.
 //
 // Thread-safe. submit() never waits for work to be done; its lock, like the others', is held for a few list operations.
-// Wake-ups are few: a job wakes a worker only if one is idle, the policy starts a batch now, and no other woken worker will see
-// the job; a worker that leaves jobs behind wakes the next one itself.
+// Wake-ups are few: a job wakes a worker only if one is idle, the policy starts a batch now, and no other woken worker
+// will see the job; a worker that leaves jobs behind wakes the next one itself.
 //
-// A batch due while other workers sleep is distributed evenly over all of them: half a batch on each of two instances is done
-// sooner than a whole one on the first. Under load no worker sleeps, and batches are whole.
+// A batch due while other workers sleep is distributed evenly over all of them: half a batch on each of two instances
+// is done sooner than a whole one on the first. Under load no worker sleeps, and batches are whole.
 //
-// A thread that has brought jobs, and would else only wake the worker for them, may run them in its place: it borrows the worker's batch. For
-// short runs that is sooner done than waking another thread. The worker sleeps meanwhile.
+// A thread that has brought jobs, and would else only wake the worker for them, may run them in its place: it borrows
+// the worker's batch. For short runs that is sooner done than waking another thread. The worker sleeps meanwhile.
 //
-// It measures how long workers take for their batches, and refuses a job with a deadline that by this will not be met (outlook.h). While
-// a worker sleeps no job is refused: it would run at once. So a prediction that is too high is measured again, and corrects itself.
+// It measures how long workers take for their batches, and refuses a job with a deadline that by this will not be met
+// (outlook.h). While a worker sleeps no job is refused: it would run at once. So a prediction that is too high is
+// measured again, and corrects itself.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@
 
 namespace ridge::serve {
 
-// What is worth running on a thread that reads requests: no longer than waking another and being woken by it can take, and the answers' part of it.
+// Runs short enough for a thread that reads requests: no longer than waking another and being woken by it can take, and
+// the answers' part of it.
 constexpr std::chrono::microseconds kShortRun{50}, kShortRunPerRequest{3};
 
 struct Batch {
@@ -42,19 +44,19 @@ struct Batch {
 class Scheduler {
  public:
   using CallAt = std::function<void(TimePoint)>;
-  // `always_merge` as in RequestQueue; `clock` outlives it. `call_expire_at` has expire() called at that moment; it is called without the lock, by
-  // submit() and expire(), and only for jobs that have a deadline.
+  // `always_merge` as in RequestQueue; `clock` outlives it. `call_expire_at` has expire() called at that moment; it is
+  // called without the lock, by submit() and expire(), and only for jobs that have a deadline.
   Scheduler(QueueSettings settings, bool always_merge, Clock& clock, CallAt call_expire_at)
       : clock_(clock), call_expire_at_(std::move(call_expire_at)), queue_(std::move(settings), always_merge) {}
 
-  // Owns the job until take() or expire() hands it out. Returns a rejected job: for the queue's reasons, or with kUnavailable
-  // after close(), and where its deadline is not going to be met.
+  // Owns the job until take() or expire() hands it out. Returns a rejected job: for the queue's reasons, or with
+  // kUnavailable after close(), and where its deadline is not going to be met.
   // `in_round`: the caller calls wake() after this and others.
   [[nodiscard]] std::optional<Rejection> submit(JobPtr job, bool in_round = false);
   // Wakes a worker if there is a batch for it.
   void wake();
-  // Of the only worker, while it sleeps: takes a batch that is due and expected to be short. Replaces the caller's last one, which
-  // thereby ends. False: there is none; then give_back() follows the last one.
+  // Called by the only worker, while it sleeps: takes a batch that is due and expected to be short. Replaces the
+  // caller's last one, which thereby ends. False: nothing is due; then give_back() follows the last one.
   bool borrow(Batch& batch);
   void give_back(const Batch& batch);
   // Waits for a batch; replaces `batch`, the worker's last one, which thereby ends. False: closed, and nothing waits.

@@ -89,7 +89,7 @@ TEST(Scheduler, AnEarlierMomentOfALaterRequestWakesAWorker) {
   EXPECT_EQ(taken.load(), begin + 5ms);
 }
 
-// Whether a lone request that comes amid frequent ones waits for the next, where that pays, while `idle` workers sleep.
+// True if a lone request that comes amid frequent ones waits for the next, where that pays, while `idle` workers sleep.
 bool waits_for_the_next(int idle) {
   QueueSettings settings = merging(64, 0ns);
   settings.batch.adaptive = true;

@@ -19,8 +19,8 @@ engine::Signature without_sequence_tensors(const inference::ModelConfig& config,
 // How requests of different sequences share a batch.
 BatchLimits sequence_batch_limits(const inference::ModelConfig& completed);
 
-// Errors: a control or state that the model does not have, or has differently; an initial state that cannot be read. `outputs`: the configured
-// ones; `directory`: the model's.
+// Errors: a control or state that the model does not have, or has differently; an initial state that cannot be read.
+// `outputs`: the configured ones; `directory`: the model's.
 Result<SequenceSettings> sequence_settings_of(const inference::ModelConfig& completed,
                                               const engine::Signature& signature,
                                               const std::vector<TensorSettings>& outputs, const std::string& directory);

@@ -1,5 +1,5 @@
-// SequenceInputs makes the inputs that the server itself sets for a model with sequence batching: the control tensors, which say what each
-// row of a batch is, and the states that the sequences' last requests left. One thread.
+// SequenceInputs makes the inputs that the server itself sets for a model with sequence batching: the control tensors,
+// which say what each row of a batch is, and the states that the sequences' last requests left. One thread.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ class SequenceInputs {
  public:
   explicit SequenceInputs(const ModelSettings& settings) : settings_(settings) {}
 
-  // Sets those of `views`, which are the model's inputs, for a batch of `rows` rows; nothing for a model without sequences. Rows without a
-  // request are "not ready" and of zeros. Jobs of no sequence (warm-ups) begin one. Valid until the next call.
+  // Sets those of `views`, which are the model's inputs, for a batch of `rows` rows; nothing for a model without
+  // sequences. Rows without a request are "not ready" and of zeros. Warm-ups begin one. Valid until the next call.
   void add(std::span<const JobPtr> jobs, int64_t rows, std::span<TensorView> views);
 
  private:

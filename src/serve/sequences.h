@@ -1,10 +1,11 @@
 // Sequences: the open sequences of one model version with sequence batching, and which of their requests may run.
 //
-// Each instance has a number of slots. A sequence gets one with its first request (START), or waits for one in the backlog, in the order of
-// the first requests; it keeps it until it ends, so all its requests run on one instance. Of each sequence one request at a time is handed out,
-// in the order in which they came, so a batch never has two of one. It ends with the request marked END, or when it had no request for
-// max_idle; START on an open sequence begins it again in its slot, after the requests before. A request that was taken and then leaves without
-// a run ends its sequence: later ones would be answered as if it had never been sent.
+// Each instance has a number of slots. A sequence gets one with its first request (START), or waits for one in the
+// backlog, in the order of the first requests; it keeps it until it ends, so all its requests run on one instance. Of
+// each sequence one request at a time is handed out, in the order in which they came, so a batch never has two of one.
+// It ends with the request marked END, or when it had no request for max_idle; START on an open sequence begins it
+// again in its slot, after the requests before. A request that was taken and then leaves without a run ends its
+// sequence: later ones would be answered as if it had never been sent.
 // (Triton's user guide, "Stateful Models" and "Sequence Batcher"; what differs: docs/contracts.md.)
 //
 // Knows no clock and runs nothing: it returns what is to be done. Thread-safe.

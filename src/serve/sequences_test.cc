@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 
 class SequencesTest : public testing::Test {
  protected:
-  // Requests are called by their sequence and what they are: "a(" starts, "a" goes on, "a)" ends, "a()" is a whole sequence.
+  // Requests are called by their sequence and what they are: "a(" starts, "a" goes on, "a)" ends, "a()" is a whole
+  // sequence.
   static JobPtr job(const std::string& name) {
     auto job = std::make_unique<Job>();
     job->request.model = "m";

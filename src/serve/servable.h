@@ -1,5 +1,5 @@
-// Servable: answers the requests to one version of a model, by sessions of an engine (ServedVersion), by other models of
-// this server (Ensemble), or by a decoder (LanguageModel). `offers` says what it answers.
+// Servable: answers the requests to one version of a model, by sessions of an engine (ServedVersion), by other models
+// of this server (Ensemble), or by a decoder (LanguageModel). `offers` says what it answers.
 //
 // Thread-safe. Life: requests… → close() → join(). Whoever holds a VersionPtr may send requests at any time; after
 // close() they are refused. join() must not be called by one of its own workers.
@@ -39,7 +39,7 @@ class Servable {
 
   virtual const ModelSettings& settings() const = 0;
   virtual const Json& config() const = 0;  // completed, as the wire has it
-  // Of everything it was loaded from: equal = need not be loaded again.
+  // Fingerprint of everything it was loaded from: equal = need not be loaded again.
   virtual const std::string& fingerprint() const = 0;
   virtual ModelStatistics statistics() const = 0;
 

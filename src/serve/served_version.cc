@@ -25,7 +25,7 @@ Nanoseconds time_in_server(std::span<const JobPtr> jobs, TimePoint now) {
   return total;
 }
 
-// Whether no instance has cores of its own, which another thread would leave.
+// True if no instance has cores of its own, which another thread would leave.
 bool keeps_nowhere(std::span<const HostPolicy> hosts) {
   return std::all_of(hosts.begin(), hosts.end(), [](const HostPolicy& host) { return host.name.empty(); });
 }
@@ -72,7 +72,7 @@ void ServedVersion::start() {
     });
 }
 
-// Of a worker that has ended: what kept the version for it alone.
+// Gives up what kept the version for a worker that has ended.
 std::shared_ptr<ServedVersion> ServedVersion::leave(size_t instance) {
   MutexLock lock(ends_mutex_);
   const bool given_up = states_[instance] == WorkerState::kGivenUp;
@@ -190,7 +190,7 @@ void ServedVersion::hurry() {
   for (const auto& scheduler : schedulers_) scheduler->hurry();
 }
 
-// Requests that wait behind others of their sequence are still handed to the schedulers; go_on() closes those after the last.
+// Requests behind others of their sequence still go to the schedulers; go_on() closes those after the last.
 void ServedVersion::close() {
   if (!sequences_) return schedulers_[0]->close();
   Sequences::Due due;
@@ -251,7 +251,7 @@ void ServedVersion::work(size_t instance) {
   }
 }
 
-// For requests without sequences: those of others wait for each other, so that there is no more than one of each.
+// Serves requests without sequences: those of sequences wait for each other, so that there is at most one of each.
 void ServedVersion::end_round() {
   Scheduler& scheduler = *schedulers_[0];
   if (!lends_) return scheduler.wake();
@@ -318,7 +318,7 @@ void ServedVersion::check_runs(TimePoint now) {
   if (overdue.next) timer_.schedule(*overdue.next, weak_from_this());
 }
 
-// The engine did not end the run: the version serves no more, its waiting requests are refused, and its memory stays for the run.
+// The engine did not end the run: the version serves no more, refuses what waits, and keeps the run's memory.
 void ServedVersion::give_up(RunWatch::GivenUp given_up) {
   bool first = false;
   {

@@ -1,9 +1,9 @@
 // ServedVersion: one loaded version of a model with its queue, its workers (one thread and one engine session per
-// instance) and its statistics. A run longer than a limit is broken off; one that does not end even then costs the version its life, and
-// the process its memory (RunWatch).
+// instance) and its statistics. A run longer than a limit is broken off; one that does not end even then costs the
+// version its life, and the process its memory (RunWatch).
 //
-// Requests of sequences (sequences.h) pass through Sequences, which hands them to the scheduler of their instance when their turn comes. Others
-// go to the one scheduler of all instances.
+// Requests of sequences (sequences.h) pass through Sequences, which hands them to the scheduler of their instance when
+// their turn comes. Others go to the one scheduler of all instances.
 //
 // Thread-safe. Life: load() → start() → infer()… → close() → join().
 #pragma once
@@ -50,8 +50,8 @@ class BatchRunner;
 
 class ServedVersion : public TensorModel, public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
-  // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null. `cache`: used if the configuration
-  // enables it; may be null. Shared, as a version that was given up may outlive its server.
+  // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null. `cache`: used
+  // if the configuration enables it; may be null. Shared, as a version that was given up may outlive its server.
   ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder = nullptr,
                 RunLimit limit = {}, std::shared_ptr<ResponseCache> cache = nullptr);
   ~ServedVersion() override;

@@ -229,7 +229,7 @@ void ModelServer::drop_cancelled() {
     if (version->offers.tensors != nullptr) version->offers.tensors->drop_cancelled();
 }
 
-// As the table has them; but an ensemble is ready only while its models are.
+// Asks the table; but an ensemble is ready only while its models are.
 Result<VersionPtr> ModelServer::find_ready(const std::string& model, int64_t version) const {
   RIDGE_ASSIGN(VersionPtr found, models_.table().find(model, version));
   if (Result<PartsPtr> parts = ensemble_parts(*found); !parts) return parts.error();
@@ -258,7 +258,7 @@ bool ModelServer::model_ready(const std::string& model, int64_t version) const {
   return !draining_ && find_ready(model, version).ok();
 }
 
-// Whether each request belongs to a sequence: of the model, or of a step of the ensemble.
+// True if each request belongs to a sequence: of the model, or of a step of the ensemble.
 bool needs_sequences(const Servable& served) {
   if (served.settings().sequences) return true;
   const Result<PartsPtr> parts = ensemble_parts(served);
@@ -312,7 +312,7 @@ Result<TextModelPtr> ModelServer::text_model(const std::string& model) const {
                                                     : fmt::format("tensors to POST /v2/models/{}/infer", model)));
 }
 
-// What `pick` makes of the highest version of each model of which it makes something. `versions`: by name and version.
+// Results of `pick` for the highest version of each model, if it returns one. `versions`: by name and version.
 template <typename Picked>
 std::vector<Picked> of_highest(const Versions& versions, Picked (*pick)(const VersionPtr& version)) {
   std::vector<Picked> found;

@@ -49,7 +49,7 @@ struct ServerOptions {
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
   std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
-  // That old versions of a language model have to end their answers before a further one is loaded; 0: as long as it takes.
+  // Time for old versions of a language model to end their answers before a further one is loaded; 0: no limit.
   std::chrono::milliseconds drain_time{0};
   uint64_t response_cache_bytes = 0;      // of all models' cached answers together, with their requests; 0 = no cache
   std::vector<HostPolicy> host_policies;  // one per name
@@ -73,9 +73,9 @@ class Server : public Service {
   // Checks the options and that the repositories can be read; loads nothing: it refuses requests.
   static Result<std::unique_ptr<Server>> create(ServerOptions options);
 
-  // Loads according to the control mode; returns when all of it is ready or has failed, or soon after begin_drain(). A model
-  // that fails or is not found is logged, recorded in index() with its reason and keeps ready() false, which a model that comes later does not; it is not an error of
-  // the server.
+  // Loads according to the control mode; returns when all of it is ready or has failed, or soon after begin_drain(). A
+  // model that fails or is not found is logged, recorded in index() with its reason and keeps ready() false, which a
+  // model that comes later does not; it is not an error of the server.
   virtual void load_all() = 0;
 
   // Per known model: how many of its loads failed, by name.
@@ -86,14 +86,15 @@ class Server : public Service {
 
   virtual std::vector<ShadowStatistics> shadows() const = 0;
 
-  // From now on ready() is false; requests are still accepted.
+  // Makes ready() false; requests are still accepted.
   virtual void retire() = 0;
-  // From now on ready() is false, batches are no longer delayed, new requests, loads and unloads are refused with kUnavailable, and loads under way end after
-  // the step that they are in: opening a session ends by itself, a run of the warm-up is broken off where the engine can do that. Does not wait.
+  // Makes ready() false, delays no more batches, and refuses new requests, loads and unloads with kUnavailable; loads
+  // under way end after the step that they are in: opening a session ends by itself, a run of the warm-up is broken off
+  // where the engine can do that. Does not wait.
   virtual void begin_drain() = 0;
   virtual bool draining() const = 0;
-  // After begin_drain(): requests that wait are refused with kUnavailable, and runs under way are broken off where the engine can do
-  // that. Does not wait.
+  // After begin_drain(): requests that wait are refused with kUnavailable, and runs under way are broken off where the
+  // engine can do that. Does not wait.
   virtual void abort() = 0;
   // begin_drain(), then waits until every accepted request was answered and the workers have ended. Whoever called
   // load_all() or load() has to see it return before the server is destroyed.

@@ -73,7 +73,8 @@ TEST_F(ServerTest, AWarmUpThatDoesNotEndInItsTimeFailsTheLoad) {
   EXPECT_NE(state_of(*server, "m", 1).find("within 30 s"), std::string::npos) << state_of(*server, "m", 1);
 }
 
-// Sessions that answer x = 0, and whose other runs end only when the gate opens: `ends`: when they are broken off. `alive`: while a session is.
+// Sessions that answer x = 0, and whose other runs end only when the gate opens: `ends`: when they are broken off.
+// `alive`: while a session is.
 OpenFunction opens_held(Gate& gate, bool ends, std::weak_ptr<int>& alive) {
   return [&gate, &alive, ends](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
     std::shared_ptr<int> token = alive.lock();

@@ -1,8 +1,8 @@
-// Service: the operations of a running server, in native types. Protocol front ends (HTTP, gRPC) translate to and from these
-// and hold no state of their own.
+// Service: the operations of a running server, in native types. Protocol front ends (HTTP, gRPC) translate to and from
+// these and hold no state of their own.
 //
-// Thread-safe. infer() never blocks: it validates, queues and returns; `done` is called exactly once, on the calling thread
-// (if it is rejected) or on a worker thread. Repository calls block until their work is done.
+// Thread-safe. infer() never blocks: it validates, queues and returns; `done` is called exactly once, on the calling
+// thread (if it is rejected) or on a worker thread. Repository calls block until their work is done.
 #pragma once
 
 #include <functional>
@@ -237,7 +237,8 @@ class Service {
   virtual Status check_control() const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
-  // The highest version of a language model that serves. Errors as metadata(); kInvalid: not a language model. Held only while it is asked something.
+  // The highest version of a language model that serves. Errors as metadata(); kInvalid: not a language model. Held
+  // only while it is asked something.
   virtual Result<TextModelPtr> text_model(const std::string& model) const;
   // The highest version of each language model that serves, by name.
   virtual std::vector<TextModelPtr> text_models() const { return {}; }

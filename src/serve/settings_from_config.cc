@@ -40,7 +40,7 @@ TensorSettings tensor_of(const Tensor& tensor, const std::vector<TensorSpec>& sp
   return settings;
 }
 
-// The shape without batch dimension for which the engine may get memory: nothing open, and certainly not of unknown rank.
+// The shape without batch dimension for which the engine may get memory: nothing open, no unknown rank.
 std::optional<Shape> fixed_shape(const TensorSpec& spec, bool batching) {
   if (spec.shape.empty() || spec.type == DataType::kBytes) return std::nullopt;
   Shape shape(spec.shape.begin() + (batching ? 1 : 0), spec.shape.end());

@@ -1,8 +1,8 @@
-// Shadows: versions that get copies of the requests which another version of their model answers, so that a new one can be judged under
-// the real load before any client has its answers. Theirs are compared and dropped.
+// Shadows: versions that get copies of the requests which another version of their model answers, so that a new one can
+// be judged under the real load before any client has its answers. Theirs are compared and dropped.
 //
-// A copy is sent once the client has its answer, and only while few are under way: no request waits for one but by the time that the machine
-// needs for it. Requests with tensors in shared memory, of sequences, or that ask for classes are not copied. Thread-safe.
+// A copy is sent once the client has its answer, and only while few are under way: no request waits for one but by the
+// machine's time for it. Requests with shared memory, of sequences, or for classes are not copied. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,9 @@ struct ShadowRoute {
 // "MODEL:VERSION" or "MODEL:VERSION:PERCENT". kInvalid.
 Result<ShadowRoute> parse_shadow_route(const std::string& text);
 
-// How far a shadow's outputs are from those that the client got: of each tensor of FP32, FP64 or BF16 the distance ‖a − b‖ / ‖a‖ (Euclidean,
-// a: the client's; 0 where both are all zeros), the largest of all; infinity where names, types or shapes differ, or values of other types.
+// How far a shadow's outputs are from those that the client got: of each tensor of FP32, FP64 or BF16 the distance ‖a −
+// b‖ / ‖a‖ (Euclidean, a: the client's; 0 where both are all zeros), the largest of all; infinity where names, types or
+// shapes differ, or values of other types.
 double difference(const InferResponse& answered, const InferResponse& shadow);
 
 class Shadows : public std::enable_shared_from_this<Shadows> {

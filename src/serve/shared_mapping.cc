@@ -18,8 +18,8 @@
 namespace ridge::serve {
 namespace {
 
-// A mapping as seen by the handler. Written before its memory can be touched and cleared when nothing can touch it any more, so
-// that a faulting thread finds it.
+// A mapping as seen by the handler. Written before its memory can be touched and cleared when nothing can touch it any
+// more, so that a faulting thread finds it.
 struct GuardedRange {
   std::atomic<uintptr_t> begin{0};  // 0: the slot is free
   std::atomic<size_t> size{0};      // [bytes], whole pages

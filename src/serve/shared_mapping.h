@@ -1,9 +1,10 @@
 // SharedMapping: a file of shared memory mapped into this process, safe against truncation by other processes.
 //
-// Memory of a file that was truncated after mapping, or with holes on a full file system, cannot be accessed: the kernel sends
-// SIGBUS to the accessing thread, which by default ends the process. While a mapping lives, a signal handler replaces the
-// memory by private zeros and marks it as lost; the thread continues, and the user of the memory calls lost() afterwards. Any
-// other SIGBUS has its previous effect. read(2) would be safe too, but engines could then not read tensors in place.
+// Memory of a file that was truncated after mapping, or with holes on a full file system, cannot be accessed: the
+// kernel sends SIGBUS to the accessing thread, which by default ends the process. While a mapping lives, a signal
+// handler replaces the memory by private zeros and marks it as lost; the thread continues, and the user of the memory
+// calls lost() afterwards. Any other SIGBUS has its previous effect. read(2) would be safe too, but engines could then
+// not read tensors in place.
 //
 // Move-only. Thread-safe. At most kMostMappings live at a time in a process.
 #pragma once
@@ -16,8 +17,8 @@
 
 namespace ridge::serve {
 
-// While one lives, memory of any mapped file that was cut off reads as zeros instead of ending the process: of a model that is being
-// loaded while its files are replaced.
+// While one lives, memory of any mapped file that was cut off reads as zeros instead of ending the process: of a model
+// that is being loaded while its files are replaced.
 class LoadGuard {
  public:
   LoadGuard();
@@ -35,8 +36,8 @@ class SharedMapping {
  public:
   static constexpr size_t kMostMappings = 4096;
 
-  // `size` bytes, above 0, of the open file from `offset` on, not necessarily page-aligned. The descriptor stays the caller's.
-  // Errors: kExhausted too many mappings, or the address space is full.
+  // `size` bytes, above 0, of the open file from `offset` on, not necessarily page-aligned. The descriptor stays the
+  // caller's. Errors: kExhausted too many mappings, or the address space is full.
   static Result<SharedMapping> map(int file, uint64_t offset, size_t size);
 
   SharedMapping(SharedMapping&& other) noexcept;

@@ -1,4 +1,5 @@
-// The least time that the machine needs for a step of a language model: what its metrics and its answers set beside the time that was taken.
+// The least time that the machine needs for a step of a language model: what its metrics and its answers set beside the
+// time that was taken.
 #pragma once
 
 #include <functional>

@@ -9,15 +9,16 @@ namespace ridge::serve {
 namespace {
 
 constexpr size_t kLeastPoints = 4;  // that a fit needs
-// A step beyond budget / kOnceShare is run once: what it prepares took 5 to 8 ms with llama-1b on an Intel Xeon of two CPUs.
+// A step beyond budget / kOnceShare runs once: preparing took 5 to 8 ms (llama-1b, Intel Xeon of two CPUs).
 constexpr int kOnceShare = 16;
 
-// So many sequences of so many new tokens each, behind `past`.
+// A number of sequences with new tokens each, behind `past`.
 struct StepShape {
   int64_t sequences = 1, tokens = 1, past = 0;
 };
 
-// In the order of what they take; the first five tell the five coefficients apart. What a shape finds in its blocks was written by those before it.
+// In the order of what they take; the first five tell the five coefficients apart. What a shape finds in its blocks was
+// written by those before it.
 constexpr std::array kStepShapes = {
     StepShape{1, 1, 0},    StepShape{1, 4, 0},   StepShape{1, 16, 0},  StepShape{1, 1, 16},  StepShape{4, 1, 16},
     StepShape{1, 64, 0},   StepShape{1, 1, 64},  StepShape{16, 1, 64}, StepShape{1, 256, 0}, StepShape{16, 1, 256},

@@ -1,5 +1,5 @@
-// StopTexts: an answer's text as it grows, up to the first of several texts that end it. What may be the beginning of one is held back until it is
-// certain. Pure; one thread.
+// StopTexts: an answer's text as it grows, up to the first of several texts that end it. What may be the beginning of
+// one is held back until it is certain. Pure; one thread.
 #pragma once
 
 #include <optional>

@@ -18,8 +18,8 @@
 namespace ridge::serve {
 namespace {
 
-// Prefixes that are never a client's tensors: POSIX semaphores of the C library (sem_open(3)), and the memory of Triton's
-// python backend (src/common.h of triton-inference-server/server).
+// Prefixes that are never a client's tensors: POSIX semaphores of the C library (sem_open(3)), and the memory of
+// Triton's python backend (src/common.h of triton-inference-server/server).
 constexpr std::array<std::string_view, 2> kReservedNames = {"sem.", "triton_python_backend_shm_region_"};
 
 class SystemRegion final : public Region {

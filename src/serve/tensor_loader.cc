@@ -76,8 +76,8 @@ class WarmUpEnd {
   std::jthread watch_;
 };
 
-// A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on all of
-// them.
+// A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on
+// all of them.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
                                            std::span<const HostPolicy> hosts, const ModelSettings& settings,
                                            Clock& clock, const WarmUpEnd& end, Sessions& sessions) {
@@ -193,14 +193,14 @@ Status check_batch_memory(const ModelSettings& settings, uint64_t limit) {
                            format_bytes(static_cast<double>(limit)))};
 }
 
-// Of the model's file and of what lies beside it in its version's folder; of a repository that is one file: of that.
+// Size of the model's file and its neighbours in its version's folder; of a repository that is one file: of that.
 uint64_t bytes_of_files(const ModelSource& source, int64_t version, const std::string& file) {
   std::error_code error;
   const uint64_t bytes = bytes_of_folder(source.directory + "/" + std::to_string(version));
   return bytes > 0 ? bytes : std::filesystem::file_size(file, error);
 }
 
-// What a model's graph says.
+// Facts from a model's graph.
 struct GraphFacts {
   Status rows;                          // whether they may be batched
   std::optional<model::Graph> graph;    // absent: runs need not show it
@@ -254,7 +254,7 @@ bool vouches_for_rows(const inference::ModelConfig& config) {
   return found != config.parameters().end() && found->second.string_value() == "off";
 }
 
-// Whether requests may run together: as the graph says, and then as runs of the first session show.
+// Checks that requests may run together: as the graph says, and then as runs of the first session show.
 Status check_rows(const GraphFacts& facts, const LoadedModel& loaded, const plan::Plan& plan, const WarmUpEnd& end,
                   Clock& clock) {
   if (!loaded.settings.batching() || !facts.rows || !facts.graph) return facts.rows;
@@ -310,7 +310,8 @@ Status check_ranks(const inference::ModelConfig& config, const engine::Signature
   return {};
 }
 
-// A file that the engine did not open. What is wrong with a file is said in our words, and is the file's fault whatever the engine calls it.
+// A file that the engine did not open. What is wrong with a file is said in our words, and is the file's fault whatever
+// the engine calls it.
 Error why_not_opened(Error error, const std::string& file) {
   const bool unclear = error.code == Code::kFailed || error.code == Code::kNotFound;
   if (!unclear || !file.ends_with(".onnx")) return error;

@@ -1,4 +1,4 @@
-// TextInbox: what callers give to the step thread of a language model: new requests, and which of them are not wanted any more.
+// TextInbox: callers' input to the step thread of a language model: new requests, and cancelled ones.
 //
 // Thread-safe. Tickets share it with the model and may outlive that.
 #pragma once

@@ -63,7 +63,8 @@ struct TextPiece {
 struct TextUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
   double first_token_seconds = 0, total_seconds = 0;
-  // Times of the steps that computed its tokens, each once for each of its answers: measured, and the least that the machine needs. 0: not known.
+  // Times of the steps that computed its tokens, each once for each of its answers: measured, and the least that the
+  // machine needs. 0: not known.
   double step_seconds = 0, bound_seconds = 0;
   double limit_share() const { return step_seconds > 0 ? bound_seconds / step_seconds : 0; }
 };
@@ -99,8 +100,8 @@ class TextModel {
   virtual bool chats() const = 0;
   virtual bool random_weights() const = 0;  // what it says means nothing
   virtual const text::AnswerForm& answer_form() const = 0;
-  // The conversation by the model's chat template: messages as OpenAI has them; contents are texts, lists of parts of type text, or null. kInvalid: it
-  // has none, or what the template says.
+  // The conversation by the model's chat template: messages as OpenAI has them; contents are texts, lists of parts of
+  // type text, or null. kInvalid: it has none, or what the template says.
   virtual Result<std::string> prompt_of(Json variables) const = 0;
   // Errors come at once and the sink is not called: kInvalid, kUnavailable (with what was predicted).
   virtual Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) = 0;

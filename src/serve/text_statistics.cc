@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The bounds are vLLM's (vllm/v1/metrics/loggers.py), with others below, as its first ones are longer than what is measured on small models.
+// The bounds are vLLM's (vllm/v1/metrics/loggers.py), with others below, as its first ones are longer than what is
+// measured on small models.
 const std::vector<double> kFirstTokenBounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.04,     0.06, 0.08,
                                                0.1,    0.25,  0.5,    0.75,  1,    2.5,  5,        7.5,  10,
                                                20,     40,    80,     160,   640,  2560, kInfinity};

@@ -1,4 +1,5 @@
-// Traffic: how the requests to a model that name no version are shared out over its versions, for a new one to get a few of them first.
+// Traffic: how the requests to a model that name no version are shared out over its versions, for a new one to get a
+// few of them first.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Runs a newly opened session before it serves, so that no client pays for first-time work: once per batch size, and the
-// configuration's own model_warmup samples.
+// Runs a newly opened session before it serves, so that no client pays for first-time work: once per batch size, and
+// the configuration's own model_warmup samples.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ uint64_t largest_batch_bytes(const ModelSettings& settings);
 // The inputs' shapes as in the first sample that provides every input, any number of rows first; else none.
 std::map<std::string, Shape> shapes_of_sample(const ModelSettings& settings);
 
-// Every such size with the values of the first sample that provides every input, else with zeros (open dimensions are 1: a
-// guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the warm sizes,
-// rising; empty if one of them failed or they are switched off. kCancelled: `stop` was requested between two runs.
+// Every such size with the values of the first sample that provides every input, else with zeros (open dimensions are
+// 1: a guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the
+// warm sizes, rising; empty: one failed, or they are off. kCancelled: `stop` came between two runs.
 Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner& runner,
                                      const std::stop_token& stop = {});
 

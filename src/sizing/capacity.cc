@@ -31,8 +31,9 @@ double quantile(std::vector<double>& values, double share) {
   return *at;
 }
 
-// Times of random rows in batches, by a simulation with fixed random numbers: a batch of b rows arrives far more evenly than rows do (E_b/D/c), and rows that
-// wait long for others to fill their batch are not those of the longest queue, so neither queues of random arrivals nor sums of percentiles will do.
+// Times of random rows in batches, by a simulation with fixed random numbers: a batch of b rows arrives far more evenly
+// than rows do (E_b/D/c), and rows that wait long for others to fill their batch are not those of the longest queue, so
+// neither queues of random arrivals nor sums of percentiles will do.
 BatchTimes batch_times(const Load& load, const Service& service, int64_t instances) {
   static const std::vector<double> gaps = [] {  // exponential, of mean 1
     std::vector<double> all(400'000);

@@ -1,7 +1,8 @@
 // The number of instances and machines that carry a load within a goal. Pure.
 //
-// Model, printed with every answer: requests of one row arrive at random (Poisson), one queue feeds all instances, every run
-// takes the same time (M/D/c, queueing.h). With batches of b rows a run begins when b rows are there (E_b/D/c, simulated).
+// Model, printed with every answer: requests of one row arrive at random (Poisson), one queue feeds all instances,
+// every run takes the same time (M/D/c, queueing.h). With batches of b rows a run waits for b rows (E_b/D/c,
+// simulated).
 #pragma once
 
 #include <cstdint>

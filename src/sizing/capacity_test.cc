@@ -73,8 +73,8 @@ TEST(Capacity, WaitingForOneRowIsExponential) {
   EXPECT_NEAR(c.p99_ms - 1, 1e3 * std::log(50.0) / 100, 0.03 * 39.1);
 }
 
-// Full batches arrive evenly. By a simulation of its own (Python, 10^6 rows): 10.96 ms for two and three instances; as random arrivals, with percentiles
-// added, 15.7 ms for three.
+// Full batches arrive evenly. By a simulation of its own (Python, 10^6 rows): 10.96 ms for two and three instances; as
+// random arrivals, with percentiles added, 15.7 ms for three.
 TEST(Capacity, BatchesHardlyQueue) {
   EXPECT_NEAR(with_instances(load_of(2000), {8, 5, "given"}, 3).p99_ms, 10.96, 0.2);
   EXPECT_NEAR(with_instances(load_of(2000), {8, 5, "given"}, 2).p99_ms, 10.96, 0.2);

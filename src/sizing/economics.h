@@ -1,9 +1,9 @@
-// The cost of inference: energy, price per million rows, renting by the hour against owning, and the month from which owning is
-// cheaper. Pure.
+// The cost of inference: energy, price per million rows, renting by the hour against owning, and the month from which
+// owning is cheaper. Pure.
 //
 // Formulas (handbook, section 2, TCO; every figure an input with its origin):
 //   energy per row        J    = power · load factor · time / batch
-//   electricity per hour  $/h  = power / 1000 · (load factor · utilisation + idle factor · (1 − utilisation)) · PUE · $/kWh
+//   electricity per hour  $/h  = power / 1000 · (load · utilisation + idle · (1 − utilisation)) · PUE · $/kWh
 //   owning per hour       $/h  = price / (years · 8760) + price · staff share / 8760 + electricity
 //   renting per hour      $/h  = hourly price · share of time rented
 //   price per million     $    = $/h · 10⁶ / (rows per second · 3600 · utilisation)

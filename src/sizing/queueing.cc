@@ -17,8 +17,8 @@ double quantile(double start, double decay, double share) {
   return start <= left ? 0 : std::log(start / left) / decay;
 }
 
-// The η > 0 with e^(η · service / servers) = 1 + η / arrivals: the decay rate of M/D/c's tail. By bisection of f(x) = e^x − 1 −
-// x / ρ, x = η · service / servers, which is negative from 0 to its only other zero.
+// The η > 0 with e^(η · service / servers) = 1 + η / arrivals: the decay rate of M/D/c's tail. By bisection of f(x) =
+// e^x − 1 − x / ρ, x = η · service / servers, which is negative from 0 to its only other zero.
 double decay_constant(const Queue& queue) {
   double load = queue.utilisation();
   auto above = [&](double x) { return std::expm1(x) > x / load; };

@@ -1,12 +1,13 @@
 // Waiting in a queue in front of c equal servers, with Poisson arrivals. Pure.
 //
 //   M/M/c (service times exponential): exact.
-//   M/D/c (equal service times, nearly true for a model on fixed shapes): the mean by Cosmetatos' approximation, the tail as
+//   M/D/c (equal service times, nearly true on fixed shapes): the mean by Cosmetatos' approximation, the tail as
 //   α · e^(−ηt) with the exact decay rate η and α = η · mean; exact in η, close elsewhere.
 //
-// Sources: Erlang C: Gross, Shortle, Thompson, Harris, "Fundamentals of Queueing Theory", section 2.3; Cosmetatos, "Some
-// approximate equilibrium results for the multi-server queue M/G/r", Operational Research Quarterly 27, 1976; tail: Abate,
-// Choudhury, Whitt, "Exponential approximations for tail probabilities in queues, I", Operations Research 43(5), 1995.
+// Sources: Erlang C: Gross, Shortle, Thompson, Harris, "Fundamentals of Queueing Theory", section 2.3; Cosmetatos,
+// "Some approximate equilibrium results for the multi-server queue M/G/r", Operational Research Quarterly 27, 1976;
+// tail: Abate, Choudhury, Whitt, "Exponential approximations for tail probabilities in queues, I", Operations Research
+// 43(5), 1995.
 #pragma once
 
 #include <cstdint>

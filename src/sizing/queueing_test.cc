@@ -11,8 +11,8 @@ namespace ridge::sizing {
 namespace {
 
 TEST(ErlangC, EyeClinicOfGrossAndHarris) {
-  // "Fundamentals of Queueing Theory", example of the M/M/3 eye clinic: 6 patients per hour, tests of 20 minutes, 3 doctors.
-  // p0 = 1/9, mean number waiting 8/9, so C = 4/9; a patient spends 28.9 minutes.
+  // "Fundamentals of Queueing Theory", example of the M/M/3 eye clinic: 6 patients per hour, tests of 20 minutes, 3
+  // doctors. p0 = 1/9, mean number waiting 8/9, so C = 4/9; a patient spends 28.9 minutes.
   EXPECT_NEAR(erlang_c(3, 2), 4.0 / 9, 1e-12);
   Queue clinic{6.0 / 60, 20, 3};  // in minutes
   EXPECT_NEAR(mean_wait_exponential(clinic) * 6 / 60, 8.0 / 9, 1e-12);

@@ -1,8 +1,8 @@
-// Recommends devices of the catalogue for a model and a goal: predicted performance, fit in memory, performance per watt and
-// per dollar, with a sentence of reasons each. Pure: tables and costs in, ranking out.
+// Recommends devices of the catalogue for a model and a goal: predicted performance, fit in memory, performance per
+// watt and per dollar, with a sentence of reasons each. Pure: tables and costs in, ranking out.
 //
-// Predictions are the layer-by-layer roofline with efficiencies carried over from devices measured elsewhere (carried_over.h),
-// so they carry a range; they are for choosing what to measure, not for promising a latency.
+// Predictions are the layer-by-layer roofline with efficiencies carried over from devices measured elsewhere
+// (carried_over.h), so they carry a range; they are for choosing what to measure, not for promising a latency.
 #pragma once
 
 #include <functional>
@@ -113,7 +113,8 @@ struct Workload {
 // Errors: training at an inference-only precision (int8, fp8, fp64).
 Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
 
-// Where the first ones are equal: the ranking at the least larger batch, by doubling up to 1024, at which they are not, made by `at`.
+// Where the first ones are equal: the ranking at the least larger batch, by doubling up to 1024, at which they are not,
+// made by `at`.
 std::optional<Recommendation> told_apart(const Recommendation& equal,
                                          const std::function<Result<Recommendation>(int64_t batch)>& at);
 

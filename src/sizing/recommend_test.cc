@@ -98,7 +98,8 @@ TEST(Recommend, RefusesWhatDoesNotFitAndSaysByHowMuch) {
 TEST(Recommend, CountsAllPassesAndTheOptimiserForTraining) {
   Goal training{.use = Use::kTraining};
   Recommendation result = recommend(kDevices, {}, workload(), training);
-  // "middle": three passes of 100 ms at 54 %, and 17 µs to start the node; 28 bytes per parameter at 1000 GB/s are 7 ms.
+  // "middle": three passes of 100 ms at 54 %, and 17 µs to start the node; 28 bytes per parameter at 1000 GB/s are 7
+  // ms.
   EXPECT_NEAR(result.ranked[1].run_ms.likely, 3 * (100 / 0.54 + 0.017) + 7, 1e-9);
   EXPECT_FALSE(result.ranked[1].bound_ms);
   std::vector<catalogue::CatalogueDevice> small = {kDevices[0]};

@@ -138,8 +138,8 @@ class Walk {
     }
   }
 
-  // While backward passes node n: the tensors needed by nodes up to n are kept; the gradients of tensors made at or before n
-  // and used at or after it are alive.
+  // While backward passes node n: the tensors needed by nodes up to n are kept; the gradients of tensors made at or
+  // before n and used at or after it are alive.
   double backward_peak() const {
     std::vector<double> change(graph_.nodes.size() + 1, 0.0);
     for (size_t t = 0; t < graph_.tensors.size(); ++t) {
@@ -176,8 +176,8 @@ class Walk {
     int64_t segments = 0;
   };
 
-  // Least sum of cuts such that no segment keeps more than `budget`: shortest path over the cuts, with a sliding window (a
-  // segment's bytes grow with its length).
+  // Least sum of cuts such that no segment keeps more than `budget`: shortest path over the cuts, with a sliding window
+  // (a segment's bytes grow with its length).
   Split best_cuts(const std::vector<double>& cut, const std::vector<double>& sum, double budget) const {
     std::vector<Split> best(cut.size());
     best[0] = {0, 0};

@@ -1,5 +1,5 @@
-// The activations kept by training, from the graph: the tensors that backward needs, their sum, the peak while backward runs,
-// and the rest after gradient checkpointing.
+// The activations kept by training, from the graph: the tensors that backward needs, their sum, the peak while backward
+// runs, and the rest after gradient checkpointing.
 //
 // For parameters, gradients of parameters and optimiser states see training.h. Pure.
 #pragma once
@@ -20,8 +20,8 @@ struct SavedOptions {
 struct SavedActivations {
   double kept_bytes = 0;  // everything that forward keeps for backward, each tensor once
   double peak_bytes = 0;  // peak while backward runs, with the live gradients of activations
-  // Bytes with checkpointing: only the tensors at the cuts are kept; one segment at a time is recomputed. With the cuts of the least
-  // peak (Chen et al. 2016, "Training deep nets with sublinear memory cost", section 4).
+  // Bytes with checkpointing: only the tensors at the cuts are kept; one segment at a time is recomputed. With the cuts
+  // of the least peak (Chen et al. 2016, "Training deep nets with sublinear memory cost", section 4).
   double checkpointed_bytes = 0;
   int64_t segments = 1;
   // Kept bytes by operator, largest first.

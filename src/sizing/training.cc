@@ -22,8 +22,8 @@ constexpr std::array<std::pair<Optimiser, std::string_view>, 4> kOptimisers = {{
 constexpr std::array<std::pair<TrainingPrecision, std::string_view>, 3> kPrecisions = {
     {{TrainingPrecision::kFp32, "fp32"}, {TrainingPrecision::kMixed, "mixed"}, {TrainingPrecision::kBf16, "bf16"}}};
 
-// NF4: 4 bits, and per block of 64 weights an 8-bit constant with, per 256 of those, an FP32 one: 4.127 bits. Dettmers et al.
-// 2023, section 3, "Double Quantization".
+// NF4: 4 bits, and per block of 64 weights an 8-bit constant with, per 256 of those, an FP32 one: 4.127 bits. Dettmers
+// et al. 2023, section 3, "Double Quantization".
 constexpr double kNf4Bytes = (4 + 8.0 / 64 + 32.0 / (64 * 256)) / 8;
 
 double float_bytes(TrainingPrecision precision) { return precision == TrainingPrecision::kFp32 ? 4 : 2; }
@@ -73,8 +73,8 @@ double largest_weight(const model::Graph& graph) {
   return largest;
 }
 
-// A pipeline's first stage holds its share of the layers for as many micro-batches as there are stages (one forward, one
-// backward schedule): all layers' worth once the pipeline is full.
+// A pipeline's first stage holds its share of the layers for as many micro-batches as there are stages (one forward,
+// one backward schedule): all layers' worth once the pipeline is full.
 double pipeline_share(const TrainingSetup& setup) {
   return static_cast<double>(std::min<int64_t>(setup.pipeline, setup.accumulate)) / setup.pipeline;
 }

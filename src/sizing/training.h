@@ -1,9 +1,9 @@
-// The memory for training a model per device: parameters, gradients, optimiser states, activations, under mixed precision,
-// checkpointing, ZeRO, tensor and pipeline parallelism, offload and LoRA.
+// The memory for training a model per device: parameters, gradients, optimiser states, activations, under mixed
+// precision, checkpointing, ZeRO, tensor and pipeline parallelism, offload and LoRA.
 //
-// Sources: Rajbhandari et al. 2020 (ZeRO, section 3 and table 1), Ren et al. 2021 (ZeRO-Offload, section 4), Narayanan et al.
-// 2021 (pipelines, section 2.2), Korthikanti et al. 2022 (tensor parallelism with sequence parallelism, equation 4), Hu et al.
-// 2021 (LoRA), Dettmers et al. 2023 (QLoRA, section 3). Pure; speed is in training_speed.h.
+// Sources: Rajbhandari et al. 2020 (ZeRO, section 3 and table 1), Ren et al. 2021 (ZeRO-Offload, section 4), Narayanan
+// et al. 2021 (pipelines, section 2.2), Korthikanti et al. 2022 (tensor parallelism with sequence parallelism, equation
+// 4), Hu et al. 2021 (LoRA), Dettmers et al. 2023 (QLoRA, section 3). Pure; speed is in training_speed.h.
 #pragma once
 
 #include <cstdint>

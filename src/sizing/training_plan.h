@@ -29,8 +29,8 @@ void visit_fields(auto& visit, Is<TrainingDevice> auto& device) {
   visit("flops_per_s", device.flops_per_s);
   visit("origin", device.origin);
 }
-// Memory of CUDA's context, cuDNN's and cuBLAS's handles and their workspaces on a GPU: assumed, 0.5 GiB (300 to 600 MiB
-// are seen in practice, more with more loaded kernels).
+// Memory of CUDA's context, cuDNN's and cuBLAS's handles and their workspaces on a GPU: assumed, 0.5 GiB (300 to 600
+// MiB are seen in practice, more with more loaded kernels).
 inline constexpr double kAssumedReservedBytes = 512.0 * 1024 * 1024;
 
 struct TrainingPoint {
@@ -74,7 +74,7 @@ void visit_fields(auto& visit, Is<TrainingPlan> auto& plan) {
   visit("notes", plan.notes);
 }
 
-// `one` is the graph at `batch`; `two` the same at another batch (`batch_of_two`), or null if the model's batch is fixed.
+// `one` is the graph at `batch`; `two` at another batch (`batch_of_two`), or null if the batch is fixed.
 struct TrainingQuestion {
   const model::Graph* one = nullptr;
   const model::Graph* two = nullptr;

@@ -27,8 +27,8 @@ constexpr KnownLink kLinks[] = {{.name = "pcie3", .bytes_per_s = 15.75e9, .share
                                 {.name = "nvlink4", .bytes_per_s = 450e9, .share = 0.8, .why = kNvlink},
                                 {.name = "eth100", .bytes_per_s = 12.5e9, .share = 0.8, .why = kNetwork}};
 
-// Bytes exchanged by a replica per step: gradients by all-reduce; ZeRO 3 gathers weights twice and scatters gradients, half as
-// much again (Rajbhandari et al. 2020, section 7).
+// Bytes exchanged by a replica per step: gradients by all-reduce; ZeRO 3 gathers weights twice and scatters gradients,
+// half as much again (Rajbhandari et al. 2020, section 7).
 double exchanged_bytes(const TrainingSetup& setup, const TrainingMemory& memory) {
   StateBytes bytes = state_bytes(setup.optimiser, setup.precision);
   double mine = memory.trained_parameters * bytes.gradient / (static_cast<double>(setup.tensor) * setup.pipeline);

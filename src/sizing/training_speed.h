@@ -1,7 +1,7 @@
 // The speed of training: compute, launch cost per kernel, the pipeline's bubble, and gradients over a link.
 //
-// A prediction from a few stated assumptions, not a bound and not a measurement; every assumption is a field that the caller
-// may replace. Pure.
+// A prediction from a few stated assumptions, not a bound and not a measurement; every assumption is a field that the
+// caller may replace. Pure.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +75,8 @@ void visit_fields(auto& visit, Is<TrainingSpeed> auto& speed) {
 TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup& setup, double flops_per_s,
                              const Link& link, const TrainingAssumptions& assumptions);
 
-// FLOPs of a step over those of forward: 3, with checkpointing 4 (forward again); with frozen weights one less, because a
-// frozen weight's gradient is not computed.
+// FLOPs of a step over those of forward: 3, with checkpointing 4 (forward again); with frozen weights one less, because
+// a frozen weight's gradient is not computed.
 double passes_of(const TrainingSetup& setup);
 
 }  // namespace ridge::sizing

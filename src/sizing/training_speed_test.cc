@@ -63,8 +63,8 @@ TEST(TrainingSpeed, MixedPrecisionTakesThirtyEightPercentLessTime) {
   EXPECT_NEAR(1 - fast / slow, 0.38, 0.03);
 }
 
-// Handbook L27: two GPUs over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. The link's rate and the overlap were fitted
-// to it, at batch 96 to 128; the test pins them.
+// Handbook L27: two GPUs over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. The link's rate and the overlap
+// were fitted to it, at batch 96 to 128; the test pins them.
 TEST(TrainingSpeed, TwoGpusOverPcie4) {
   for (double batch : {96.0, 128.0}) {
     TrainingSpeed speed = training_speed(resnet50_training(batch), mixed(2), kRtx4090Fp16, link("pcie4"),

@@ -1,6 +1,6 @@
-// Samples NVIDIA GPUs periodically while a server runs, as Triton's metrics and a few of ridge's own. A slow or hanging driver
-// delays no caller: the sampler's thread queries it, callers get the latest sample, and a thread that does not return is
-// abandoned.
+// Samples NVIDIA GPUs periodically while a server runs, as Triton's metrics and a few of ridge's own. A slow or hanging
+// driver delays no caller: the sampler's thread queries it, callers get the latest sample, and a thread that does not
+// return is abandoned.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// Tokens that are looked for in a text before the model sees it ("<|im_start|>"): "added_tokens" of tokenizer.json. Immutable, thread-safe.
+// Tokens that are looked for in a text before the model sees it ("<|im_start|>"): "added_tokens" of tokenizer.json.
+// Immutable, thread-safe.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ class AddedTokens {
   // Numbers are the model's where it knows the text, else those after it, in order, as the library gives them.
   static Result<AddedTokens> read(const JsonPart& tokenizer, const Vocabulary& model, const Normalizer* normalizer);
 
-  // Looks for those that are found before normalizing, or those after it: the leftmost, of them the longest. Behind `most` of them and one more the text
-  // is left out.
+  // Looks for those that are found before normalizing, or those after it: the leftmost, of them the longest. Behind
+  // `most` of them and one more the text is left out.
   std::vector<Stretch> find(std::string_view text, bool normalized, size_t most) const;
 
   std::optional<int32_t> token_of(std::string_view text) const;

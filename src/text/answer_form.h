@@ -1,5 +1,5 @@
-// How a kind of model writes parts that are not text for the reader: calls of tools, and its thoughts before an answer. A row per form; its chat template, which
-// shows calls and thoughts of earlier answers, says which. Pure.
+// How a kind of model writes parts that are not text for the reader: calls of tools, and its thoughts before an answer.
+// A row per form; its chat template, which shows calls and thoughts of earlier answers, says which. Pure.
 #pragma once
 
 #include <array>

@@ -103,8 +103,9 @@ const Bpe::Rule* Bpe::rule_of(int32_t left, int32_t right) const {
   return nullptr;
 }
 
-// Gives the symbols of a word, a stretch of them at a time: one for each character, or one for each of its bytes; characters without any are unknown,
-// or left out where no token says so. An unknown one waits until the next known character, as in the library: bytes overtake it.
+// Gives the symbols of a word, a stretch of them at a time: one for each character, or one for each of its bytes;
+// characters without any are unknown, or left out where no token says so. An unknown one waits until the next known
+// character, as in the library: bytes overtake it.
 class Bpe::SymbolReader {
  public:
   SymbolReader(const Bpe& bpe, std::string_view word) : bpe_(bpe), word_(word) {}
@@ -179,10 +180,11 @@ std::vector<Bpe::Symbol> Bpe::merge(std::span<const int32_t> tokens) const {
   return symbols;
 }
 
-// Merges in windows, so that a long word needs little memory: the first three quarters of a window's tokens are given, and the last of these begins
-// the next one. Tokens are those of the whole word if and only if each two neighbours, merged by themselves, stay those two: up to the first merge
-// that crosses a border, both sides merge in the same order with and without what surrounds them. So a window that begins with the same token as
-// the one before it ended proves the border. False: it does not, and a wider window is needed.
+// Merges in windows, so that a long word needs little memory: the first three quarters of a window's tokens are given,
+// and the last of these begins the next one. Tokens are those of the whole word if and only if each two neighbours,
+// merged by themselves, stay those two: up to the first merge that crosses a border, both sides merge in the same order
+// with and without what surrounds them. So a window that begins with the same token as the one before it ended proves
+// the border. False: it does not, and a wider window is needed.
 bool Bpe::encode_by_windows(size_t window, std::string_view word, std::vector<int32_t>& tokens, size_t most) const {
   SymbolReader reader(*this, word);
   std::vector<int32_t> read;

@@ -1,5 +1,5 @@
-// Byte-pair encoding: a word → numbers of tokens, by merging neighbours, the pair of the lowest rank first (Sennrich et al., arXiv 1508.07909).
-// Time grows with the word; memory beside its tokens does not. Has a cache of words.
+// Byte-pair encoding: a word → numbers of tokens, by merging neighbours, the pair of the lowest rank first (Sennrich et
+// al., arXiv 1508.07909). Time grows with the word; memory beside its tokens does not. Has a cache of words.
 #pragma once
 
 #include <array>

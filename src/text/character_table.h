@@ -1,6 +1,6 @@
 // The character automata of a program, read byte by byte: strings with their quotes, in which characters have one form,
-// as JSON.stringify writes them, or plain texts. Positions are numbers that stand for an automaton's state and the bytes
-// of a character that is begun.
+// as JSON.stringify writes them, or plain texts. Positions are numbers that stand for an automaton's state and the
+// bytes of a character that is begun.
 // Immutable once made.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace ridge::text {
 
-// A character is of the kind of its first byte. Line ends and spaces beyond ASCII, which `.` and \s tell from those that
-// begin alike, are of a second kind, too, and so is the one that comes late in a token. Bytes that are no character have
-// a kind as well. The numbers are those of bytes that begin no character.
+// A character is of the kind of its first byte. Line ends and spaces beyond ASCII, which `.` and \s tell from those
+// that begin alike, are of a second kind, too, and so is the one that comes late in a token. Bytes that are no
+// character have a kind as well. The numbers are those of bytes that begin no character.
 constexpr uint8_t kNoCharacter = 0x80, kLineEnd = 0x81, kOtherSpace = 0x82, kLate = 0x83;
 // kLineEnd or kOtherSpace; 0 without a second one.
 uint8_t second_kind_of(char32_t character);

@@ -1,6 +1,6 @@
-// A conversation → the text that the model was trained on: the chat template of tokenizer_config.json or chat_template.jinja, in the part of Jinja2 that
-// published templates use, as the transformers library sets Jinja2 up (trim_blocks, lstrip_blocks, values that do not change). Pure but for
-// strftime_now, which reads the clock; thread-safe.
+// A conversation → the text that the model was trained on: the chat template of tokenizer_config.json or
+// chat_template.jinja, in the part of Jinja2 that published templates use, as the transformers library sets Jinja2 up
+// (trim_blocks, lstrip_blocks, values that do not change). Pure but for strftime_now (the clock); thread-safe.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,9 @@ class ChatTemplate {
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  // `variables`: an object, e.g. messages, tools, add_generation_prompt, bos_token, eos_token and what a client passes as chat_template_kwargs.
-  // kInvalid: what the template raises itself (raise_exception), a type error with its place, a run of more than a million steps, an answer beyond 64 MiB.
+  // `variables`: an object, e.g. messages, tools, add_generation_prompt, bos_token, eos_token and what a client passes
+  // as chat_template_kwargs. kInvalid: what the template raises itself (raise_exception), a type error with its place,
+  // a run of more than a million steps, an answer beyond 64 MiB.
   Result<std::string> render(const Json& variables) const;
 
  private:

@@ -1,4 +1,5 @@
-// The nodes of a JsonProgram, by the forms of JSON: a value of each kind, from the rules of its members. Not for schemas: json_schema.h. One thread.
+// The nodes of a JsonProgram, by the forms of JSON: a value of each kind, from the rules of its members. Not for
+// schemas: json_schema.h. One thread.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +37,21 @@ class JsonBuilder {
   uint32_t string(uint32_t least, uint32_t most);
   // Bytes that the byte automaton reads from a state on, after a minus.
   uint32_t bytes(uint32_t state, bool negative = false);
-  // The rules of `prefix`, then `items` as often as is allowed; without `items` nothing more. least ≤ most, and ≤ the prefix's size without `items`.
+  // The rules of `prefix`, then `items` as often as is allowed; without `items` nothing more. least ≤ most, and ≤ the
+  // prefix's size without `items`.
   uint32_t array(uint32_t least, uint32_t most, const std::vector<uint32_t>& prefix, std::optional<uint32_t> items);
   // A string that the automaton allows, or a text without quotes; `begin` is the character table's.
   uint32_t characters(uint32_t begin) { return add({.kind = JsonNode::kCharacters, .next = return_, .a = begin}); }
   uint32_t text(uint32_t begin) {
     return add({.kind = JsonNode::kCharacters, .next = return_, .a = CharacterTable::as_text(begin), .b = 1});
   }
-  // Members in their order, then any of `others`, the key of which is a position of the character table; `least` to `most` in
-  // all.
+  // Members in their order, then any of `others`, the key of which is a position of the character table; `least` to
+  // `most` in all.
   uint32_t object(const std::vector<JsonMember>& members, const std::vector<JsonOthers>& others, uint32_t least,
                   uint32_t most);
 
-  // `begin`, white space, `before`, a value of the rule, `after`, white space, `end`; then the rule `again` after white space, or nothing.
+  // `begin`, white space, `before`, a value of the rule, `after`, white space, `end`; then the rule `again` after white
+  // space, or nothing.
   uint32_t in_text(const JsonInText& text, uint32_t rule, std::optional<uint32_t> again);
 
   JsonProgram& program() { return program_; }

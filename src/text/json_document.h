@@ -1,5 +1,6 @@
 // A JSON schema as a document: what its references point to, and what words that name other schemas mean in terms of
-// anyOf, so that a schema is several that all hold. Also whether a value is valid. Not for grammars: json_schema.cc. One thread.
+// anyOf, so that a schema is several that all hold. Also validates values. Not for grammars: json_schema.cc. One
+// thread.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,6 @@
-// A JSON schema → the documents that a model may write for it, read byte by byte (response_format of the OpenAI API). Not for judging documents: what is
-// accepted is valid for the schema, but not every valid document is accepted. docs/contracts.md, "JSON schemas of answers", says which.
+// A JSON schema → the documents that a model may write for it, read byte by byte (response_format of the OpenAI API).
+// Not for judging documents: what is accepted is valid for the schema, but not every valid document is accepted.
+// docs/contracts.md, "JSON schemas of answers", says which.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,9 @@ namespace ridge::text {
 // Immutable; thread-safe; a copy shares what was compiled.
 class JsonGrammar {
  public:
-  // {}: any JSON object (response_format json_object). Errors name the place in the schema ("#/properties/a/pattern"). kUnsupported: a keyword that is not
-  // supported here, or not beside another one. kInvalid: not a JSON schema, or no document of at most kMostJsonDepth levels is valid for it.
-  // kExhausted: more nodes, alternatives or properties than are kept.
+  // {}: any JSON object (response_format json_object). Errors name the place in the schema ("#/properties/a/pattern").
+  // kUnsupported: a keyword that is not supported here, or not beside another one. kInvalid: not a JSON schema, or no
+  // document of at most kMostJsonDepth levels is valid for it. kExhausted: too many nodes, alternatives or properties.
   static Result<JsonGrammar> of(const Json& schema);
   // One of these texts, at least one; with `several` one after another, white space between them.
   static Result<JsonGrammar> of(std::span<const JsonInText> texts, bool several);

@@ -1,5 +1,6 @@
-// Any schema is compiled or refused. Of a compiled one: what is accepted of the bytes after the schema's NUL, and ended, is JSON; the mask allows a token
-// exactly where its bytes are allowed; every state has a byte that leads on, or may end.
+// Any schema is compiled or refused. Of a compiled one: what is accepted of the bytes after the schema's NUL, and
+// ended, is JSON; the mask allows a token exactly where its bytes are allowed; every state has a byte that leads on, or
+// may end.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

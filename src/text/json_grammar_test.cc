@@ -54,7 +54,8 @@ TEST(JsonGrammar, NamesTheWholePlaceOfADeepError) {
       HasSubstr("#/$defs/x/required"));
 }
 
-// Each of these would take gigabytes if its parts were copied with the path that leads to them, or compiled before they are measured.
+// Each of these would take gigabytes if its parts were copied with the path that leads to them, or compiled before they
+// are measured.
 TEST(JsonGrammar, RefusesLongNamesPathsAndPatternsBeforeTheyAreCopied) {
   const std::string long_name(900'000, 'k');
   std::string members, list;

@@ -14,8 +14,8 @@ struct KnownKeyword {
   std::string_view name;
   Keyword about;
 };
-// Keywords that restrict documents in JSON Schema 2020-12 and its older drafts, and OpenAPI's `nullable`. Any other word is a note (2020-12 core, 6.5); so is
-// `format` ("format-annotation"), which is looked at for some strings only.
+// Keywords that restrict documents in JSON Schema 2020-12 and its older drafts, and OpenAPI's `nullable`. Any other
+// word is a note (2020-12 core, 6.5); so is `format` ("format-annotation"), which is looked at for some strings only.
 constexpr KnownKeyword kKnownKeywords[] = {
     {"$ref", Keyword::kSchemas},
     {"anyOf", Keyword::kSchemas},

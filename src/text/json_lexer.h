@@ -1,6 +1,6 @@
-// JSON's strings and numbers as one table of bytes: state × byte → state. RFC 8259, narrowed so that what is written can be read by anyone:
-// strings are UTF-8 without lone surrogates; numbers are bounded (below). Not for whole documents: json_machine.h; nor for keys and patterns, whose
-// characters have one form: character_table.h. Immutable.
+// JSON's strings and numbers as one table of bytes: state × byte → state. RFC 8259, narrowed so that what is written
+// can be read by anyone: strings are UTF-8 without lone surrogates; numbers are bounded (below). Not for whole
+// documents: json_machine.h; nor for keys and patterns, whose characters have one form: character_table.h. Immutable.
 #pragma once
 
 #include <array>

@@ -39,7 +39,8 @@ JsonBranch JsonMachine::adopt(const JsonMachine& other, JsonBranch branch) {
   return branch;
 }
 
-// Follows a node to those that read bytes. Ways that cannot end within the depth that is left are not taken: every branch leads to a whole document.
+// Follows a node to those that read bytes. Ways that cannot end within the depth that is left are not taken: every
+// branch leads to a whole document.
 void JsonMachine::expand(uint32_t node, uint32_t count, uint32_t parent, std::vector<JsonBranch>& out) {
   for (;;) {
     const JsonNode& here = program_->nodes[node];

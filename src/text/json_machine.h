@@ -1,5 +1,5 @@
-// Runs a JsonProgram byte by byte. What came so far may be read in several ways (anyOf): each is a branch with its own stack; stacks share their lower
-// frames, and equal frames are one. One thread. The program outlives it.
+// Runs a JsonProgram byte by byte. What came so far may be read in several ways (anyOf): each is a branch with its own
+// stack; stacks share their lower frames, and equal frames are one. One thread. The program outlives it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A compiled schema as a pushdown automaton over bytes: nodes of rules that call one another (a recursive transition network, Woods 1970), and states of a
-// byte automaton for what has no nesting. json_schema.h makes it, json_machine.h runs it. Immutable once made.
+// A compiled schema as a pushdown automaton over bytes: nodes of rules that call one another (a recursive transition
+// network, Woods 1970), and states of a byte automaton for what has no nesting. json_schema.h makes it, json_machine.h
+// runs it. Immutable once made.
 #pragma once
 
 #include <cstdint>
@@ -91,8 +92,8 @@ struct JsonProgram {
   std::string place_of(uint32_t node) const;
 };
 
-// Once all nodes are there: targets of kAny that are kAny give way to theirs, and every node gets its height. False: more than `most_targets` of one node, or
-// chains of them without end.
+// Once all nodes are there: targets of kAny that are kAny give way to theirs, and every node gets its height. False:
+// more than `most_targets` of one node, or chains of them without end.
 bool finish(JsonProgram& program, size_t most_targets);
 
 }  // namespace ridge::text

@@ -1,5 +1,6 @@
-// Numbers within bounds → states of the byte automaton. Decimal digits are compared, nothing is rounded. Numbers have no exponent here, and no more digits after
-// the point than a double keeps apart (15 with those before it): who reads them as doubles finds them within the bounds, too. Pure.
+// Numbers within bounds → states of the byte automaton. Decimal digits are compared, nothing is rounded. Numbers have
+// no exponent here, and no more digits after the point than a double keeps apart (15 with those before it): who reads
+// them as doubles finds them within the bounds, too. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A JsonProgram made deterministic as far as it is used: the branches of a machine together are a state, and what a byte leads to is found once (the subset
-// construction of Rabin and Scott 1959, done lazily). Sequences of one grammar share it, so that a state that recurs is known at once. One thread.
+// A JsonProgram made deterministic as far as it is used: the branches of a machine together are a state, and what a
+// byte leads to is found once (the subset construction of Rabin and Scott 1959, done lazily). Sequences of one grammar
+// share it, so that a state that recurs is known at once. One thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// A regular expression or a plain text that is looked for in UTF-8, by PCRE2, with the meaning that Oniguruma (Ruby's syntax), which the `tokenizers`
-// library uses, gives it. What the two read differently is translated or refused. Immutable, thread-safe.
+// A regular expression or a plain text that is looked for in UTF-8, by PCRE2, with the meaning that Oniguruma (Ruby's
+// syntax), which the `tokenizers` library uses, gives it. Differences are translated or refused. Immutable,
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class Pattern {
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;
 
-  // All matches in order, none overlapping, until `take` says that it wants no more; an empty one does not follow another directly. `text` is valid UTF-8.
-  // kInvalid: too many steps.
+  // All matches in order, none overlapping, until `take` says that it wants no more; an empty one does not follow
+  // another directly. `text` is valid UTF-8. kInvalid: too many steps.
   Status find(std::string_view text, const std::function<bool(Match)>& take) const;
 
  private:

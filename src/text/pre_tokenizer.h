@@ -14,14 +14,15 @@
 
 namespace ridge::text {
 
-// The characters that stand for bytes in the vocabularies of byte-level models, as GPT-2 has them: printable ones for themselves, the others from
-// U+0100 on.
+// The characters that stand for bytes in the vocabularies of byte-level models, as GPT-2 has them: printable ones for
+// themselves, the others from U+0100 on.
 const std::array<std::string, 256>& byte_characters();
 
 class PreTokenizer {
  public:
   static Result<PreTokenizer> read(const JsonPart& part);
-  // Gives the words in their order until `take` says that it wants no more. `first`: nothing of the whole text stands before `text`. No word is empty.
+  // Gives the words in their order until `take` says that it wants no more. `first`: nothing of the whole text stands
+  // before `text`. No word is empty.
   Status split(std::string_view text, bool first, const std::function<bool(std::string_view)>& take) const;
 
  private:

@@ -1,4 +1,5 @@
-// The methods of Python's str, of UTF-8; positions and lengths are in code points. Pure. What a template asks for has their names.
+// The methods of Python's str, of UTF-8; positions and lengths are in code points. Pure. What a template asks for has
+// their names.
 #pragma once
 
 #include <optional>

@@ -22,8 +22,8 @@ struct RegularExpression {
   uint32_t least = 0, most = 0;               // of kRepeat; json_program.h's kUnbounded: no limit
 };
 
-// `whole`: the pattern describes a whole string, else one in which a search would find it: any characters beyond ^ and $ unless it binds them. Errors are
-// about the pattern alone.
+// `whole`: the pattern describes a whole string, else one in which a search would find it: any characters beyond ^ and
+// $ unless it binds them. Errors are about the pattern alone.
 Result<RegularExpression> parse_regular_expression(std::string_view pattern, bool whole = false);
 
 }  // namespace ridge::text

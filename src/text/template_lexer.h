@@ -1,5 +1,5 @@
-// The text of a template → what it prints as it stands, and the tokens between its delimiters: Jinja2's lexer, with trim_blocks and lstrip_blocks, as the
-// `transformers` library sets them. Throws TemplateError.
+// The text of a template → what it prints as it stands, and the tokens between its delimiters: Jinja2's lexer, with
+// trim_blocks and lstrip_blocks, as the `transformers` library sets them. Throws TemplateError.
 #pragma once
 
 #include <string>

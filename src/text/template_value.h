@@ -1,5 +1,5 @@
-// Values of a template, as Python's: what they print, how they compare. They do not change, but for namespaces. Errors within a template are exceptions
-// (TemplateError), which ChatTemplate catches: none leaves this folder.
+// Values of a template, as Python's: what they print, how they compare. They do not change, but for namespaces. Errors
+// within a template are exceptions (TemplateError), which ChatTemplate catches: none leaves this folder.
 #pragma once
 
 #include <cstdint>

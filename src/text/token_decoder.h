@@ -1,5 +1,5 @@
-// Tokens' texts → text: the "decoder" of tokenizer.json as a chain of steps through which tokens pass one by one, each step holding back what later
-// tokens may change. decode() of all tokens is this chain, ended; so streaming cannot differ from it.
+// Tokens' texts → text: the "decoder" of tokenizer.json as a chain of steps through which tokens pass one by one, each
+// step holding back what later tokens may change. decode() is this chain, ended; so streaming cannot differ.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Grammar × vocabulary → which tokens may come next, so that what a model writes is a document of the grammar.
 //
-// A token is allowed where all its bytes are, wherever it crosses the end of a string, value or object. Tokens that end a text are allowed exactly where
-// the document may end. Tokens of characters that may follow one another are known by the kinds of those; the rest is
-// found by walking the tree of tokens and the states of the grammar together, once per state: sets are kept with the
-// states, which sequences of one grammar share.
+// A token is allowed where all its bytes are, wherever it crosses the end of a string, value or object. Tokens that end
+// a text are allowed exactly where the document may end. Tokens of characters that may follow one another are known by
+// the kinds of those; the rest is found by walking the tree of tokens and the states of the grammar together, once per
+// state: sets are kept with the states, which sequences of one grammar share.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class TokenSets {
 
   const std::shared_ptr<JsonStates>& states() const { return states_; }
   const std::shared_ptr<const TokenTrie>& trie() const { return trie_; }
-  // The tokens whose bytes may come at `place`, which moves to the states that are kept. kExhausted: it takes more work than kMostWork, or `goes_on`, which
-  // is asked every millisecond or so, says no; the message names the place in the schema.
+  // The tokens whose bytes may come at `place`, which moves to the states that are kept. kExhausted: it takes more work
+  // than kMostWork, or `goes_on`, asked about every millisecond, says no; the message names the place in the schema.
   Result<std::shared_ptr<const TokenSet>> at(JsonState& place, const std::function<bool()>& goes_on);
   // Tokens of at most `most` characters, of these kinds.
   const TokenTrie::OfClass& of_class(const ByteSet& kinds, uint32_t most);
@@ -60,7 +60,8 @@ class TokenMask {
   Status find(const std::function<bool()>& goes_on = {});
   // find() comes before these two.
   TokenSet allowed() const;
-  // Sets what may not come next to −∞. False: no token may come, as the vocabulary cannot spell what must follow; or the document is whole and there are no `ends`.
+  // Sets what may not come next to −∞. False: no token may come, as the vocabulary cannot spell what must follow; or
+  // the document is whole and there are no `ends`.
   bool mask(std::span<float> logits) const;
   // False: the token was not allowed, and nothing has changed.
   bool accept(int32_t token);

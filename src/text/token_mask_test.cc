@@ -20,7 +20,8 @@ TokenSet allowed_by(TokenMask mask) {
   return mask.allowed();
 }
 
-// Three special tokens, every byte, and pieces as tokenizers have them: some twice, some that cross ends, some that split characters.
+// Three special tokens, every byte, and pieces as tokenizers have them: some twice, some that cross ends, some that
+// split characters.
 std::vector<std::string> test_vocabulary() {
   std::vector<std::string> tokens(3);
   for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
@@ -233,7 +234,8 @@ TEST_F(TokenMaskTest, TellsWhenTheVocabularyCannotGoOn) {
   EXPECT_FALSE(mask.mask(logits));
 }
 
-// Against the rule itself: a token is allowed if its bytes are. Then to the end, by allowed tokens only: the document is valid.
+// Against the rule itself: a token is allowed if its bytes are. Then to the end, by allowed tokens only: the document
+// is valid.
 TEST_F(TokenMaskTest, RandomWalksGiveValidDocuments) {
   int whole = 0, steps = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {

@@ -1,5 +1,5 @@
-// The tokens of a vocabulary by their bytes, as a tree, with what token masks need of it: made once per tokenizer and shared. Not for encoding. Immutable;
-// thread-safe.
+// The tokens of a vocabulary by their bytes, as a tree, with what token masks need of it: made once per tokenizer and
+// shared. Not for encoding. Immutable; thread-safe.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ class TokenTrie {
   static constexpr size_t kLongestToken = 1024;  // [bytes]
   static constexpr int32_t kNoToken = -1;
 
-  // `tokens`: the bytes that each stands for within a text, by its number. Empty, as special tokens have to be, or longer than kLongestToken: never in a mask.
+  // `tokens`: the bytes that each stands for within a text, by its number. Empty, as special tokens have to be, or
+  // longer than kLongestToken: never in a mask.
   explicit TokenTrie(std::span<const std::string> tokens);
 
   // In preorder: the nodes below one follow it, up to `end`.

@@ -74,7 +74,8 @@ Result<std::unique_ptr<WordModel>> read_model(const JsonPart& part, Vocabulary& 
   return model;
 }
 
-// Post-processors add tokens around what the ones before gave; all else that they do concerns places in the text, which are not kept.
+// Post-processors add tokens around what the ones before gave; all else that they do concerns places in the text, which
+// are not kept.
 Status read_post_processor(const JsonPart& part, std::vector<int32_t>& before, std::vector<int32_t>& after) {
   RIDGE_ASSIGN(const std::string_view type, part.text("type"));
   if (type == "ByteLevel") return ok_status();

@@ -1,4 +1,5 @@
-// Text → tokens and back, as the `tokenizers` library of Hugging Face does it with the same tokenizer.json. Pure; thread-safe after it is made.
+// Text → tokens and back, as the `tokenizers` library of Hugging Face does it with the same tokenizer.json. Pure;
+// thread-safe after it is made.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@ class DecoderChain;
 
 class Tokenizer {
  public:
-  // `json`: the text of tokenizer.json. Its truncation and padding are not applied. Errors: not JSON, a part that is missing or of another type; models, normalizers, pre-tokenizers, decoders and
-  // post-processors that are not known here, by name.
+  // `json`: the text of tokenizer.json. Its truncation and padding are not applied. Errors: not JSON, a part that is
+  // missing or of another type; unknown models, normalizers, pre-tokenizers, decoders and post-processors, by name.
   static Result<Tokenizer> parse(std::string_view json);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
-  // `text` is UTF-8. Added tokens in the text become their numbers. `with_special`: what the post-processor adds (begin of text).
-  // Stops after `most` tokens and at least one more; the rest of the text is not read. kInvalid: text that is not UTF-8.
+  // `text` is UTF-8. Added tokens in the text become their numbers. `with_special`: what the post-processor adds (begin
+  // of text). Stops after `most` tokens and at least one more. kInvalid: text that is not UTF-8.
   Result<std::vector<int32_t>> encode(std::string_view text, bool with_special, size_t most = SIZE_MAX) const;
   // Bytes that are not UTF-8 become U+FFFD. `with_special`: special tokens are written. Unknown numbers are left out.
   std::string decode(std::span<const int32_t> tokens, bool with_special) const;
@@ -46,9 +47,9 @@ class Tokenizer {
   std::unique_ptr<const Parts> parts_;
 };
 
-// Tokens as they are generated → text as it becomes certain: bytes that may still become a character are held back. All pieces together are what
-// decode() gives of all tokens. A row of byte tokens ("<0xE4>" of models with byte fallback) is certain when it ends, for one wrong byte makes all of it
-// wrong. One thread.
+// Tokens as they are generated → text as it becomes certain: bytes that may still become a character are held back. All
+// pieces together are what decode() gives of all tokens. A row of byte tokens ("<0xE4>" of models with byte fallback)
+// is certain when it ends, for one wrong byte makes all of it wrong. One thread.
 class Detokenizer {
  public:
   // `tokenizer` and `marks` outlive it. `marks`: special tokens that are written all the same.

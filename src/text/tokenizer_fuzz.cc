@@ -1,4 +1,5 @@
-// A tokenizer.json and a text (behind the first zero byte) are tokens or an error; the tokens streamed are the tokens decoded.
+// A tokenizer.json and a text (behind the first zero byte) are tokens or an error; the tokens streamed are the tokens
+// decoded.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -8,7 +8,8 @@
 namespace ridge::text {
 namespace {
 
-// The character at the beginning of `bytes` (Unicode 15, table 3-7): its length, whether it is whole, and whether more bytes may make it so.
+// The character at the beginning of `bytes` (Unicode 15, table 3-7): its length, whether it is whole, and whether more
+// bytes may make it so.
 struct Sequence {
   size_t length = 1;
   bool whole = false, cut = false;

@@ -19,7 +19,8 @@ size_t count_code_points(std::string_view text);
 // How many bytes of `bytes` are certain: all but a beginning of a character that more bytes may end.
 size_t certain_length(std::string_view bytes);
 bool is_utf8(std::string_view bytes);
-// Each longest beginning of a character that is none, and each other wrong byte, becomes U+FFFD (Unicode 15, section 3.9, as Rust's from_utf8_lossy).
+// Each longest beginning of a character that is none, and each other wrong byte, becomes U+FFFD (Unicode 15, section
+// 3.9, as Rust's from_utf8_lossy).
 std::string to_utf8(std::string_view bytes);
 
 bool is_white_space(char32_t c);  // Unicode's White_Space

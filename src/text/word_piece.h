@@ -1,5 +1,5 @@
-// WordPiece: a word → numbers of tokens, the longest beginning that is a token first; BERT's model (Devlin et al., arXiv 1810.04805; Schuster and Nakajima,
-// 2012). A word with a rest that no token begins is unknown as a whole.
+// WordPiece: a word → numbers of tokens, the longest beginning that is a token first; BERT's model (Devlin et al.,
+// arXiv 1810.04805; Schuster and Nakajima, 2012). A word with a rest that no token begins is unknown as a whole.
 #pragma once
 
 #include <string>

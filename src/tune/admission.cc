@@ -17,8 +17,8 @@ namespace {
 
 // Passes over matrix multiplications pay where these dominate the work.
 constexpr double kMostlyProducts = 0.5;
-// Share of the time for running the FP32 model and each implementation on the held-out samples, all together; the rest is for
-// writing and opening the implementations.
+// Share of the time for running the FP32 model and each implementation on the held-out samples, all together; the rest
+// is for writing and opening the implementations.
 constexpr double kJudgingShare = 0.5;
 
 constexpr const char* kNotMade = "not-made";
@@ -221,8 +221,8 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
       rejection->request = request;
       result.rejections.push_back(std::move(*rejection));
     }
-  // Variants are judged by rising cost of their preparation, so that a short time ends before the dearest: an engine's own conversion, then files
-  // written without ranges, then those whose ranges the samples determine.
+  // Variants are judged by rising cost of their preparation, so that a short time ends before the dearest: an engine's
+  // own conversion, then files written without ranges, then those whose ranges the samples determine.
   std::stable_sort(result.requests.begin() + 1, result.requests.end(),
                    [&](const VariantRequest& a, const VariantRequest& b) { return effort_of(a) < effort_of(b); });
   add_impossible(requests, engines, target, result);

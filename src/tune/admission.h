@@ -1,9 +1,9 @@
-// VariantSelection: the implementations of a model that may enter the search: each engine that loads here with each variant
-// that can pay on this machine, if the accuracy guard holds for it. Rejected ones keep their reason.
+// VariantSelection: the implementations of a model that may enter the search: each engine that loads here with each
+// variant that can pay on this machine, if the accuracy guard holds for it. Rejected ones keep their reason.
 //
-// A variant pays if the machine has a higher measured peak for its arithmetic than for FP32, or, where only the weights are
-// smaller, if memory limits the model. Engines that compute a precision from the original model (OpenVINO: bf16, fp16) need no
-// file of their own; INT8 is one QDQ file for all engines.
+// A variant pays if the machine has a higher measured peak for its arithmetic than for FP32, or, where only the weights
+// are smaller, if memory limits the model. Engines that compute a precision from the original model (OpenVINO: bf16,
+// fp16) need no file of their own; INT8 is one QDQ file for all engines.
 #pragma once
 
 #include <functional>
@@ -48,8 +48,9 @@ void visit_fields(auto& visit, Is<Rejection> auto& rejection) {
   visit("reason", rejection.reason);
 }
 
-// The implementations to try, and the rejected ones; pure. `engines`: those that load, the base plan's first. An unknown
-// variant is an error with the names; a variant requested by name is tried whatever the peaks, if an engine can compute it.
+// The implementations to try, and the rejected ones; pure. `engines`: those that load, the base plan's first. An
+// unknown variant is an error with the names; one requested by name is tried whatever the peaks, if an engine can
+// compute it.
 struct Choices {
   std::vector<VariantRequest> requests;
   std::vector<Rejection> rejections;

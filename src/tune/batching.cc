@@ -18,8 +18,8 @@ constexpr double kStillGood = 0.95;  // a larger batch with this share may be fo
 // Share of a run that a request without company may wait.
 constexpr double kDelayShare = 0.1;
 
-// Weighted least squares of T(b) = fixed + per_row · b, weights 1/T², so that relative errors count: minimises Σ ((T − fixed −
-// per_row b) / T)². Normal equations of two unknowns; both are at least 0.
+// Weighted least squares of T(b) = fixed + per_row · b, weights 1/T², so that relative errors count: minimises Σ ((T −
+// fixed − per_row b) / T)². Normal equations of two unknowns; both are at least 0.
 void fit(std::span<const BatchPoint> points, BatchingAdvice& advice) {
   double ones = 0, rows = 0, squares = 0, times = 0, products = 0;  // sums over the points, each divided by T²
   for (const BatchPoint& point : points) {
@@ -50,8 +50,8 @@ const BatchPoint* at(std::span<const BatchPoint> points, int64_t batch) {
   return nullptr;
 }
 
-// The fitted law's gain at the batch: (fixed + per_row) · b / (fixed + per_row · b). It uses all points, so that noise of two
-// measurements does not look like a gain.
+// The fitted law's gain at the batch: (fixed + per_row) · b / (fixed + per_row · b). It uses all points, so that noise
+// of two measurements does not look like a gain.
 double lawful_gain(const BatchingAdvice& advice, int64_t batch) {
   const double rows = static_cast<double>(batch);
   return (advice.fixed_ms + advice.per_row_ms) * rows / (advice.fixed_ms + advice.per_row_ms * rows);

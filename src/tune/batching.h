@@ -1,8 +1,8 @@
-// Batching from evidence: the gain of merging requests into one run, and the resulting server settings, from the measured time
-// of a run over its rows.
+// Batching from evidence: the gain of merging requests into one run, and the resulting server settings, from the
+// measured time of a run over its rows.
 //
-// A run of b rows is assumed to take fixed + per_row · b. Merging two runs saves one `fixed`: a request may wait at most that
-// long for others, or the wait costs more than it saves. Pure.
+// A run of b rows is assumed to take fixed + per_row · b. Merging two runs saves one `fixed`: a request may wait at
+// most that long for others, or the wait costs more than it saves. Pure.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
 // `points` by rising batch, batch 1 and `chosen` (the tuned one) among them; those above a p99 goal included.
 BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> p99_goal_ms);
 
-// Before any measurement: the highest gain of merging by the limits alone, for the layout with the highest one. Absent where
-// limits are not known or there is only one batch.
+// Before any measurement: the highest gain of merging by the limits alone, for the layout with the highest one. Absent
+// where limits are not known or there is only one batch.
 struct BatchingOutlook {
   double limit_gain = 1;  // the limit's rows/s at the best batch ÷ at batch 1
   std::string sentence;

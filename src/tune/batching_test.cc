@@ -19,8 +19,8 @@ std::vector<BatchPoint> affine(double fixed_ms, double per_row_ms, std::vector<i
   return points;
 }
 
-// 4 ms and 1 ms per row: batch 16 does 16 rows in 20 ms = 800 rows/s, batch 1 one in 5 ms = 200 rows/s. A tenth of the run is 2
-// ms, less than the 4 ms that a merged run saves.
+// 4 ms and 1 ms per row: batch 16 does 16 rows in 20 ms = 800 rows/s, batch 1 one in 5 ms = 200 rows/s. A tenth of the
+// run is 2 ms, less than the 4 ms that a merged run saves.
 TEST(AdviseBatching, WorkedExample) {
   const BatchingAdvice advice = advise_batching(affine(4, 1), 16, {});
   EXPECT_TRUE(advice.helps);

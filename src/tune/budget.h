@@ -1,5 +1,5 @@
-// Budget: the time of a whole tuning run, divided among its parts in their order. A part that ends early leaves its time to the
-// later ones. One thread.
+// Budget: the time of a whole tuning run, divided among its parts in their order. A part that ends early leaves its
+// time to the later ones. One thread.
 #pragma once
 
 #include "base/clock.h"

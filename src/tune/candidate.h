@@ -56,8 +56,8 @@ std::string_view engine_of(const Candidate& candidate, std::string_view base);
 // True if the candidate runs this implementation.
 bool runs(const Candidate& candidate, const Implementation& implementation, std::string_view base_engine);
 
-// The candidate's entry in `implementations`, whose first is the baseline's: the original model in the base plan's engine. Null
-// if missing.
+// The candidate's entry in `implementations`, whose first is the baseline's: the original model in the base plan's
+// engine. Null if missing.
 const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations);
 
 // `base` (model, engine, shapes bound to batch 1) with the candidate's decisions; the first dimension of every shape is

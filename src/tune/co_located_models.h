@@ -1,6 +1,6 @@
-// Co-located models: open at once in this process, and busy at once: a closed loop per caller of every model, all of them from
-// the first moment of a slice to the last, so that every counted run ran beside the others. A single model is the simplest
-// case. One thread; the callers' threads are measure/load's, and run_at_loads() has one per model beside them.
+// Co-located models: open at once in this process, and busy at once: a closed loop per caller of every model, all of
+// them from the first moment of a slice to the last, so that every counted run ran beside the others. One thread; the
+// callers' threads are measure/load's, and run_at_loads() has one per model beside them.
 #pragma once
 
 #include <functional>
@@ -40,8 +40,8 @@ class CoLocatedModels {
   Result<std::vector<ModelSlice>> run_slice(double ms, const std::function<bool()>& interrupted,
                                             machine::DisturbanceWatch* watch = nullptr);
 
-  // All models at once for `seconds`, each under its own load of runs with random arrivals (Poisson), independent of the
-  // others; one without a load is kept busy. Latency counts from the intended start of a run. Errors as of run_slice().
+  // All models at once for `seconds`, each under its own load of runs with random arrivals (Poisson), independent of
+  // the others; one without a load is kept busy. Latency counts from a run's intended start. Errors as run_slice().
   Result<std::vector<ModelSlice>> run_at_loads(std::span<const std::optional<double>> runs_per_s, double seconds,
                                                uint64_t seed, const std::function<bool()>& interrupted);
 

@@ -20,8 +20,8 @@ measure::StopOptions rounds_of(Effort effort, double search_seconds, Nanoseconds
 
 constexpr double kSlowRunMs = 250;  // from here on one warm-up run suffices, and slices hold few runs
 
-// A slice in which each of `callers` does whole runs of about `run_ms`: one caller alone needs one, several half a run beyond
-// whole ones, so that jitter does not decide whether a run counts.
+// A slice in which each of `callers` does whole runs of about `run_ms`: one caller alone needs one, several half a run
+// beyond whole ones, so that jitter does not decide whether a run counts.
 double slice_ms(double run_ms, int callers, double least_ms);
 // Slice of one untuned model beside it: as long, but bounded if the candidate's runs are slow.
 double untuned_slice_ms(double own_ms, double least_ms);

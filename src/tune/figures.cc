@@ -6,8 +6,8 @@
 namespace ridge::tune {
 namespace {
 
-// Interval of the weighted mean of two independent values: the distances to their ends add in squares (propagation of errors). A side that
-// one does not know is not known.
+// Interval of the weighted mean of two independent values: the distances to their ends add in squares (propagation of
+// errors). A side that one does not know is not known.
 measure::Interval merged(double value, const measure::Interval& all, double other, const measure::Interval& more,
                          double newer) {
   if (newer >= 1) return more;

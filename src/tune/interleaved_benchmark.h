@@ -1,9 +1,9 @@
-// InterleavedBenchmark: opens models untuned once (each with its engine's defaults, batch 1) and measures candidates against
-// them in interleaved slices (measure/interleave.h), so that disturbances longer than a slice affect both alike. For one model,
-// or for several that share the machine: all models of an arm run at once.
+// InterleavedBenchmark: opens models untuned once (each with its engine's defaults, batch 1) and measures candidates
+// against them in interleaved slices (measure/interleave.h), so that disturbances longer than a slice affect both
+// alike. For one model, or for several that share the machine: all models of an arm run at once.
 //
-// A candidate with several instances is as many sessions, each with its own caller; its rate counts rows. One thread; the
-// callers' threads are measure/load's.
+// A candidate with several instances is as many sessions, each with its own caller; its rate counts rows. One thread;
+// the callers' threads are measure/load's.
 #pragma once
 
 #include <functional>
@@ -57,8 +57,8 @@ class InterleavedBenchmark {
   // Ends the trials from now on.
   void end_by(TimePoint end) { options_.end_by = end; }
 
-  // A candidate per model. A candidate that cannot be opened or run is a trial with `failure`; an Error means that the untuned
-  // models failed, or kCancelled (partial measurements are dropped).
+  // A candidate per model. A candidate that cannot be opened or run is a trial with `failure`; an Error means that the
+  // untuned models failed, or kCancelled (partial measurements are dropped).
   Result<CoLocatedTrial> measure(std::span<const Candidate> candidates, Effort effort);
   // The same for the only model.
   Result<Trial> measure(const Candidate& candidate, Effort effort);

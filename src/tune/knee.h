@@ -1,9 +1,9 @@
 // The knee: the candidate to take where no goal weighs throughput against latency.
 //
-// It has the greatest power, throughput^r / latency (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems
-// in computer communications", ICC 1979, with Gail and Kleinrock's exponent r): one more per cent of throughput is worth up to r
-// per cent of latency, at every scale. Among those whose power cannot be told apart from the greatest, the lowest latency.
-// docs/decisions/0014 says why, and why r = 10. Pure.
+// It has the greatest power, throughput^r / latency (Kleinrock, "Power and deterministic rules of thumb for
+// probabilistic problems in computer communications", ICC 1979, with Gail and Kleinrock's exponent r): one more per
+// cent of throughput is worth up to r per cent of latency, at every scale. Among those whose power cannot be told apart
+// from the greatest, the lowest latency. docs/decisions/0014 says why, and why r = 10. Pure.
 #pragma once
 
 #include <cstddef>

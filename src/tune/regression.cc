@@ -13,8 +13,8 @@
 namespace ridge::tune {
 namespace {
 
-// A process's memory differs by this much between runs (an allocator's arenas): recorded for BERT-Base, whose process peaks at
-// one of two values. Outputs in FP32 differ in the last bits with another kernel.
+// A process's memory differs by this much between runs (an allocator's arenas): recorded for BERT-Base, whose process
+// peaks at one of two values. Outputs in FP32 differ in the last bits with another kernel.
 constexpr double kMemorySlackBytes = 16 << 20;
 constexpr double kDeviationSlack = 1e-5;
 

@@ -1,10 +1,10 @@
-// Regression: a stored tuning result compared with a new measurement of the same candidate, metric by metric, for use in CI.
+// Regression: a stored tuning result compared with a new measurement of the same candidate, metric by metric.
 //
-// Speed is judged beside the untuned model, which ran interleaved with the candidate, then and now: a slower machine or engine
-// slows both. Each figure is two measured distributions, of ln(candidate / untuned) in every round then and in every round now;
-// it has regressed if the difference of their means (Welch's test) is beyond the tolerance with kConfidence. Absolute figures are
-// judged only if requested, and only on the machine where they were recorded. False alarms: below 1 % per comparison, as
-// regression_test.cc simulates. Pure.
+// Speed is judged beside the untuned model, which ran interleaved with the candidate, then and now: a slower machine or
+// engine slows both. Each figure is two measured distributions, of ln(candidate / untuned) in every round then and in
+// every round now; it has regressed if the difference of their means (Welch's test) is beyond the tolerance with
+// kConfidence. Absolute figures are judged only if requested, and only on the machine where they were recorded. False
+// alarms: below 1 % per comparison, as regression_test.cc simulates. Pure.
 #pragma once
 
 #include <optional>
@@ -59,8 +59,8 @@ enum class Good { kHigh, kLow };
 // Beyond the tolerance with the interval's confidence; set aside without one. `difference`: of the logarithms.
 void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row);
 FigureChange set_aside(FigureChange row, const std::string& reason);
-// Reason of a speed that was worse while other work took CPUs, then or now: settings lose by it unlike each other (two threads more
-// than one), so beside the untuned model as well.
+// Reason of a speed that was worse while other work took CPUs, then or now: settings lose by it unlike each other (two
+// threads more than one), so beside the untuned model as well.
 inline constexpr const char* kBusy = "worse on a busy machine";
 
 // Confidence of each interval. One side of it is left with 0.25 %, and there are three or four figures.
@@ -72,8 +72,8 @@ struct Strictness {
 };
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);
-// Why a comparison without a regression gives no answer: a figure is not judged for kBusy, or no speed has an interval in which a
-// loss of half of it would show. Empty: it is one.
+// Why a comparison without a regression gives no answer: a figure is not judged for kBusy, or no speed has an interval
+// in which a loss of half of it would show. Empty: it is one.
 std::string unjudged_reason(const std::vector<FigureChange>& all);
 // The least loss that would have been called a regression, of the widest interval's figure [%]; absent: none.
 std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness);

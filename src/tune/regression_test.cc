@@ -95,8 +95,9 @@ TEST(Compare, ALongerTailOfTheCandidateAloneIsARegression) {
   EXPECT_NEAR(all[3].beside_untuned_percent.value_or(0), 50, 1e-9);
 }
 
-// One tuning in simulation. In every round the machine is as fast as it is just then; candidate and untuned model differ by
-// noise of their own and by bursts of other work that hit one of them; how a session came to lie in memory holds for the run.
+// One tuning in simulation. In every round the machine is as fast as it is just then; candidate and untuned model
+// differ by noise of their own and by bursts of other work that hit one of them; how a session came to lie in memory
+// holds for the run.
 struct Noise {
   double rate = 0.03, tail = 0.1;  // standard deviation of ln, per round and side
   double session = 0.01;           // of ln, per run

@@ -9,8 +9,8 @@
 namespace ridge::tune {
 namespace {
 
-// Four values with the mean of the recorded gain and its recorded interval: mean ± d has a standard deviation of d · √(4/3), a
-// half-width of t(0.975, 3) · d · √(4/3) / 2.
+// Four values with the mean of the recorded gain and its recorded interval: mean ± d has a standard deviation of d ·
+// √(4/3), a half-width of t(0.975, 3) · d · √(4/3) / 2.
 std::vector<double> four_pairs(const Gain& gain) {
   const double centre = std::log(gain.ratio);
   const bool known = gain.low > 0 && std::isfinite(gain.high);

@@ -1,5 +1,5 @@
-// Replay: a space with one measurement per point, and the quick search replayed on the record. Shows how near the search comes
-// to the best of all points, and how few of them it measures, without measuring again. Pure.
+// Replay: a space with one measurement per point, and the quick search replayed on the record. Shows how near the
+// search comes to the best of all points, and how few of them it measures, without measuring again. Pure.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
-// Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and <name>/tuning.json,
-// and other files named in the configuration: warm-up data, <name>/warmup/….
+// Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and
+// <name>/tuning.json, and other files named in the configuration: warm-up data, <name>/warmup/….
 //
-// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and moved into
-// place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is replaced whole.
+// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and
+// moved into place in one step. An existing entry gets the next version; with `overwrite` it is replaced whole.
 #pragma once
 
 #include <string>

@@ -18,14 +18,14 @@ constexpr int kLongTrials = 4;        // and each at most this often
 // For a whole grid more, and more often: the luckiest of many short trials is seldom the best.
 constexpr size_t kGridContenders = 12;
 constexpr int kGridLongTrials = 12;
-// Required expected improvement of ln(gain) for a new candidate: small for the first tenth of the space (at least some points),
-// the allowed share of a search, and much larger beyond.
+// Required expected improvement of ln(gain) for a new candidate: small for the first tenth of the space (at least some
+// points), the allowed share of a search, and much larger beyond.
 constexpr double kWorthMeasuring = 0.002;
 constexpr double kWorthMore = 0.08;
 constexpr double kUsualShare = 0.10;
 constexpr size_t kUsualLeast = 8;
-// After kFewest measurements the search ends once no untried candidate's upper bound (one-sided 90 % of the posterior) beats the best
-// by kLittle.
+// After kFewest measurements the search ends once no untried candidate's upper bound (one-sided 90 % of the posterior)
+// beats the best by kLittle.
 constexpr size_t kFewest = 5;
 constexpr double kLittle = 0.03;
 constexpr double kUpperEnd = 1.28;
@@ -39,8 +39,8 @@ constexpr double kOpeningDeviation = 0.01;
 // Prior noise of one pair of slices, as if from this many pairs.
 constexpr double kUsualNoise = 0.03;
 constexpr double kUsualNoisePairs = 4;
-// How far the engine's defaults are from the candidate that spells them out; and a 99th percentile of few runs from the true
-// one.
+// How far the engine's defaults are from the candidate that spells them out; and a 99th percentile of few runs from the
+// true one.
 constexpr double kBaselineDeviation = 0.1;
 constexpr double kTailDeviation = 0.15;
 
@@ -76,8 +76,8 @@ double pairs_of(const Standing& standing) {
   return static_cast<double>(std::max<size_t>(standing.outcome.gains.size(), 1));
 }
 
-// Half of the 95 % interval of ln(gain), from the noise of all: intervals from two or three pairs of one candidate are wide or
-// narrow by chance, which would decide between candidates.
+// Half of the 95 % interval of ln(gain), from the noise of all: intervals from two or three pairs of one candidate are
+// wide or narrow by chance, which would decide between candidates.
 double likely_error(const Standing& standing, double variance) {
   return 1.96 * std::sqrt(variance / pairs_of(standing));
 }

@@ -1,10 +1,11 @@
-// Search: chooses the next candidate, when to stop, and the best. Fed with numbers; it reads no clock and knows no engine.
+// Search: chooses the next candidate, when to stop, and the best. Fed with numbers; reads no clock, knows no engine.
 //
-// Explore: measures the candidate with the highest expected improvement over the best (tune/surrogate.h), until that is less
-// than a measurement is worth. Refine: measures the contenders again, for longer, until they can be told apart. A candidate is
-// judged by its gain over the interleaved baseline, so that slow changes of a shared machine cancel. A candidate is skipped and
-// counted if its physical limit is below a measured result, if a smaller batch misses the p99 goal, or if a smaller one failed.
-// Anytime: best() may be called after any report(). The same reports give the same choices. One thread.
+// Explore: measures the candidate with the highest expected improvement over the best (tune/surrogate.h), until that is
+// less than a measurement is worth. Refine: measures the contenders again, for longer, until they can be told apart. A
+// candidate is judged by its gain over the interleaved baseline, so that slow changes of a shared machine cancel. A
+// candidate is skipped and counted if its physical limit is below a measured result, if a smaller batch misses the p99
+// goal, or if a smaller one failed. Anytime: best() may be called after any report(). The same reports give the same
+// choices. One thread.
 #pragma once
 
 #include <limits>
@@ -42,8 +43,8 @@ void visit_fields(auto& visit, Is<Gain> auto& gain) {
   visit.optional("high", gain.high);
 }
 Gain gain_of(std::span<const double> log_ratios);
-// Its 95 % interval, to stand behind the ratio: " (95 % CI 5.74–11.4)"; " (uncertain)" where the ends are more than a factor of ten
-// apart; empty where they are not known. `label`: what precedes the ends.
+// Its 95 % interval, to stand behind the ratio: " (95 % CI 5.74–11.4)"; " (uncertain)" where the ends are more than a
+// factor of ten apart; empty where they are not known. `label`: what precedes the ends.
 std::string ends_text(const Gain& gain, std::string_view label = "95 % CI ");
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
 // Better with confidence: the whole interval is above 1, and its ends are not more than a factor of ten apart.
@@ -93,8 +94,8 @@ struct ProbeOf {
 };
 using Probe = ProbeOf<Candidate>;
 
-// kFull measures every entry of the space in order, and then the contenders more often than kQuick does: the reference for
-// kQuick.
+// kFull measures every entry of the space in order, and then the contenders more often than kQuick does: the reference
+// for kQuick.
 enum class Strategy { kQuick, kFull };
 
 class Search {
@@ -102,15 +103,15 @@ class Search {
   // `max_trials` 0 = no limit.
   Search(Space space, const Goal& goal, int max_trials = 0, Strategy strategy = Strategy::kQuick);
 
-  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from 0.75 on
-  // (likewise of the trials) only contenders are measured again, from 1 on nothing.
+  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from
+  // 0.75 on (likewise of the trials) only contenders are measured again, from 1 on nothing.
   std::optional<Probe> next(double spent);
   void report(const Candidate& candidate, const Outcome& outcome);
   // Excludes a measured candidate, e.g. because a confirmation failed.
   void withdraw(const Candidate& candidate, const SkipReason& reason);
 
-  // Among those that meet the goal's limits the candidate with the highest lower bound of its gain, or the knee where latency
-  // weighs as well; if none does, the one closest to them (feasible = false). Absent before the first successful measurement.
+  // Among those that meet the goal's limits the candidate with the highest lower bound of its gain, or the knee where
+  // latency weighs as well; else the closest one (feasible = false). Absent before the first successful measurement.
   std::optional<Standing> best() const;
   const std::vector<Standing>& measured() const { return measured_; }
   // Candidates that were not measured, with reason and count, including those never considered.

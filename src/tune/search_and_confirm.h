@@ -1,5 +1,5 @@
-// Search and confirm: a search chooses and a benchmark measures until the budget is spent; then the leader is measured once
-// more against the untuned models, longer. For one model (tuner.h) and for co-located models (share/co_located_tuner.h).
+// Search and confirm: a search chooses and a benchmark measures until the budget is spent; then the leader is measured
+// again against the untuned models, longer. For one model (tuner.h) and for co-located ones (share/co_located_tuner.h).
 //
 // A Problem provides:
 //   using Candidate, Trial;
@@ -132,10 +132,10 @@ const typename Problem::Trial* longest_trial(
 constexpr int kConfirmations = 5;
 constexpr const char* kNotConfirmedInTime = "the winner was not confirmed by a longer measurement";
 
-// Measures the leader once more interleaved with the untuned models, longer and never from the store. One that is not better with
-// confidence is withdrawn; where the longer measurement lowers it behind another one, that one is confirmed next. The answer leads
-// what was measured; where the time is over before it was confirmed, it says so. `untuned` is the untuned models against themselves.
-// Interrupted: what was confirmed, else the leader.
+// Measures the leader once more interleaved with the untuned models, longer and never from the store. One that is not
+// better with confidence is withdrawn; where the longer measurement lowers it behind another one, that one is confirmed
+// next. The answer leads what was measured; where the time is over before it was confirmed, it says so. `untuned` is
+// the untuned models against themselves. Interrupted: what was confirmed, else the leader.
 template <typename Problem>
 Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm(
     Problem& problem, const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,

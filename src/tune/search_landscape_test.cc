@@ -1,5 +1,5 @@
-// Search on synthetic machines: engines × variants × layouts with speed laws unknown to the search, and noise. Shows how near
-// it comes to the best of all points, and how few of them it measures.
+// Search on synthetic machines: engines × variants × layouts with speed laws unknown to the search, and noise. Shows
+// how near it comes to the best of all points, and how few of them it measures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ constexpr double kGoalShare = 0.10;
 constexpr unsigned kSeeds = 20;
 constexpr unsigned kFirstSeed = 500;  // those below served to choose the constants of surrogate.cc
 
-// Speed of one variant in one engine: a run of b rows on t threads takes fixed + b · per_row · ((1 − s)/t + s), and instances
-// slow each other down.
+// Speed of one variant in one engine: a run of b rows on t threads takes fixed + b · per_row · ((1 − s)/t + s), and
+// instances slow each other down.
 struct Law {
   double fixed_ms = 0, per_row_ms = 1;
   double serial = 0;        // Amdahl's share
@@ -100,7 +100,7 @@ Landscape make_landscape(const Kind& kind, unsigned seed) {
           if (option == 1) rows *= std::exp(spin + spin_of_instances * std::log2(candidate.instances));
           if (option == 2) rows *= std::exp(blocks);
           PricedCandidate entry{candidate, 0, 0, 0};
-          if (kind.limits) {  // time of the arithmetic alone; a row of fp32 takes 10 ms on one thread, a third of it overhead
+          if (kind.limits) {  // arithmetic alone; a row of fp32 takes 10 ms on one thread, a third of it overhead
             entry.max_rows_per_s = 1.5 * law.peak * 100 * candidate.threads * candidate.instances;
             entry.max_rows_per_s = std::max(entry.max_rows_per_s, 1.02 * rows);
             entry.bound_ms = 1e3 * static_cast<double>(candidate.batch * candidate.instances) / entry.max_rows_per_s;
@@ -167,7 +167,8 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
     trials += figures.trials / kSeeds;
   }
   SCOPED_TRACE(std::string(GetParam().first) + ", " + std::to_string(points) + " points");
-  // Successes of 100 seeds: 91 at 144 points, 95 at 960, 97 at 2940; a tenth of 84 points is eight, which settle it in 74.
+  // Successes of 100 seeds: 91 at 144 points, 95 at 960, 97 at 2940; a tenth of 84 points is eight, which settle it in
+  // 74.
   const bool small = points < 100;
   EXPECT_GE(near, kSeeds * (small ? 6 : 8) / 10) << "of " << kSeeds;
   EXPECT_GE(few, kSeeds * 8 / 10) << "of " << kSeeds;

@@ -70,8 +70,8 @@ void fill(inference::ModelWarmup& message, int64_t batch, const std::vector<Warm
   }
 }
 
-// If merging is not worth a wait, but more than one row was tuned, waiting rows are still merged up to that batch: it costs no
-// time, and the tuned throughput is that batch's.
+// If merging is not worth a wait, but more than one row was tuned, waiting rows are still merged up to that batch: it
+// costs no time, and the tuned throughput is that batch's.
 std::optional<DynamicBatching> batching_of(const Candidate& best, const BatchingAdvice& advice) {
   if (advice.helps) return DynamicBatching{advice.preferred, std::llround(1e3 * advice.queue_delay_ms)};
   if (best.batch > 1) return DynamicBatching{{best.batch}, 0};

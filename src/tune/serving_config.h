@@ -1,10 +1,10 @@
-// ServingConfig: the serving settings of the tuned model, and their text as config.pbtxt (Triton's inference::ModelConfig).
+// ServingConfig: the serving settings of the tuned model, and their text as config.pbtxt.
 //
 // Parameters carry the names of Triton's backends: onnxruntime's intra_op_thread_count, inter_op_thread_count and
 // execution_mode, beside ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning,
 // session.dynamic_block_base, …); openvino's INFERENCE_NUM_THREADS and HINT_BF16 (README.md of
-// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME, and ridge_precision, for
-// settings without a name in that backend. Threads are those of one instance.
+// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME, and ridge_precision,
+// for settings without a name in that backend. Threads are those of one instance.
 #pragma once
 
 #include <cstdint>
@@ -58,17 +58,17 @@ struct ServingFacts {
   plan::Device device = {};
 };
 
-// max_batch_size and dynamic_batching from the advice; the former at least 8, up to the batch that ran, so that clients may
-// send small batches of their own.
+// max_batch_size and dynamic_batching from the advice; the former at least 8, up to the batch that ran, so that clients
+// may send small batches of their own.
 ServingConfig serving_config(const ServingFacts& facts);
 
 std::string config_text(const ServingConfig& config);
 // Configures a model without tensors: a language model.
 std::string config_text(const std::string& name, const std::string& backend, const engine::Parameters& parameters);
 
-// The same for OpenVINO Model Server, stored beside the versions (`ovms --config_path NAME/ovms.json`): one compiled model
-// whose streams are the instances, with the threads of all of them (docs/parameters.md of openvinotoolkit/model_server). Empty
-// if the tuned engine has no server of its own.
+// The same for OpenVINO Model Server, stored beside the versions (`ovms --config_path NAME/ovms.json`): one compiled
+// model whose streams are the instances, with the threads of all of them (docs/parameters.md of
+// openvinotoolkit/model_server). Empty if the tuned engine has no server of its own.
 std::string ovms_text(const ServingFacts& facts);
 
 }  // namespace ridge::tune

@@ -15,8 +15,8 @@ constexpr std::array<std::pair<Objective, std::string_view>, 5> kObjectives = {{
                                                                                 {Objective::kEnergy, "energy"},
                                                                                 {Objective::kCost, "cost"}}};
 
-// Parallel operators are tried when at least this much of the work is off the longest path. Below it the gain is below a
-// measurement's resolution on a shared machine (2 %…5 %) even with perfect overlap.
+// Parallel operators are tried when at least this much of the work is off the longest path. Below it the gain is below
+// a measurement's resolution on a shared machine (2 %…5 %) even with perfect overlap.
 constexpr double kWorthOverlapping = 1.1;
 // Maximum sessions on one GPU: kernels of several streams fill it better, and each has its own weights.
 constexpr int kMostOnGpu = 4;

@@ -1,7 +1,7 @@
 // Space: every sensible candidate for a model on a machine, each with its physical limit.
 //
-// Pure: built from Machine, Graph and Costs, no measurement. Candidates that cannot pay are left out here with a reason and a
-// count (memory, latency goal); Search drops those that lose against measured results.
+// Pure: built from Machine, Graph and Costs, no measurement. Candidates that cannot pay are left out here with a reason
+// and a count (memory, latency goal); Search drops those that lose against measured results.
 #pragma once
 
 #include <optional>

@@ -72,8 +72,8 @@ struct Store::Database {
       return wrong("it was written by a newer ridge (schema " + std::to_string(version) + ")");
     if (!query("PRAGMA quick_check(1)", {}, &answer)) return wrong(message());
     if (answer != "ok") return wrong(answer.value_or("no answer to quick_check"));
-    // The default journal, not WAL: entering WAL needs exclusive access and fails at once, without the busy timeout, when two
-    // runs begin together. A trial takes a second; one sync each is negligible.
+    // The default journal, not WAL: entering WAL needs exclusive access and fails at once, without the busy timeout,
+    // when two runs begin together. A trial takes a second; one sync each is negligible.
     bool prepared =
         version == kSchemaVersion || execute(std::string("BEGIN IMMEDIATE;") + kSchema +
                                              ";PRAGMA user_version=" + std::to_string(kSchemaVersion) + ";COMMIT");

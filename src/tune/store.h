@@ -1,9 +1,9 @@
 // Store: measured trials, kept in SQLite between runs, so that a killed run resumes and a repeated one is quick.
 //
-// A trial is found again only for the same machine, engine version, model content, input shapes, candidate and ordinal (how
-// often that candidate was measured before). Losing the store loses time, never correctness: any problem (read-only, corrupt,
-// from a newer ridge, locked for too long) costs one warning, after which nothing is stored. Several processes may use one
-// store at once; the last to store a trial wins. One thread per object.
+// A trial is found again only for the same machine, engine version, model content, input shapes, candidate and ordinal
+// (how often that candidate was measured before). Losing the store loses time, never correctness: any problem
+// (read-only, corrupt, from a newer ridge, locked for too long) costs one warning, after which nothing is stored.
+// Several processes may use one store at once; the last to store a trial wins. One thread per object.
 #pragma once
 
 #include <memory>

@@ -10,9 +10,9 @@
 namespace ridge::tune {
 namespace {
 
-// Prior standard deviations of the effects, in ln units. Chosen on synthetic machines (search_landscape_test, with other seeds
-// than its own), from 2 CPUs and one variant to 64 and ten: halving or doubling any of them changes the result by a per cent or
-// two.
+// Prior standard deviations of the effects, in ln units. Chosen on synthetic machines (search_landscape_test, with
+// other seeds than its own), from 2 CPUs and one variant to 64 and ten: halving or doubling any of them changes the
+// result by a per cent or two.
 constexpr double kLevel = 0.7;            // of the whole landscape: how far engines stay below limits
 constexpr double kEngine = 0.2;           // one engine beside another
 constexpr double kVariant = 0.8;          // one precision beside another

@@ -1,12 +1,12 @@
-// Surrogate: predicts the unmeasured candidates from the measurements so far, so that the next measurement goes where it can
-// change the answer.
+// Surrogate: predicts the unmeasured candidates from the measurements so far, so that the next measurement goes where
+// it can change the answer.
 //
-// A Gaussian process over a figure in logarithms (ln of a gain). Effects add up there: engine, variant, options, layout and
-// batch each have one of their own, and pairs of them smaller ones; so a layout tried with one variant informs about all
-// variants, and a variant tried once about all its layouts. The physical limit is part of the prior mean.
-// Sources: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1 (prediction); Jones, Schonlau
-// and Welch, "Efficient Global Optimization", 1998, equation 15 (expected improvement).
-// Pure: no clock, no randomness. One thread.
+// A Gaussian process over a figure in logarithms (ln of a gain). Effects add up there: engine, variant, options, layout
+// and batch each have one of their own, and pairs of them smaller ones; so a layout tried with one variant informs
+// about all variants, and a variant tried once about all its layouts. The physical limit is part of the prior mean.
+// Sources: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1 (prediction); Jones,
+// Schonlau and Welch, "Efficient Global Optimization", 1998, equation 15 (expected improvement). Pure: no clock, no
+// randomness. One thread.
 #pragma once
 
 #include <cstddef>

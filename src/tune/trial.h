@@ -1,6 +1,6 @@
-// Trial: the record of one interleaved measurement of a candidate and the untuned model, or of candidates of several models at
-// once and all of them untuned. The store's record: it holds observations, not scores, so that a run with another goal can use
-// it.
+// Trial: the record of one interleaved measurement of a candidate and the untuned model, or of candidates of several
+// models at once and all of them untuned. The store's record: it holds observations, not scores, so that a run with
+// another goal can use it.
 #pragma once
 
 #include <string>

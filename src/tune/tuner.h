@@ -1,5 +1,5 @@
-// Tuner: searches the candidates of one model and confirms the best (search_and_confirm.h), with the follow-ups: a candidate of
-// an earlier run measured again, the curve over the batch.
+// Tuner: searches the candidates of one model and confirms the best (search_and_confirm.h), with the follow-ups: a
+// candidate of an earlier run measured again, the curve over the batch.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ const Trial* longest_trial(const Exploration& explored, const Candidate& candida
 
 std::optional<Leader<Candidate>> leader_of(const Search& search);
 
-// A candidate of an earlier run, measured once more as confirm() does, without judging its gain. kCandidate, or kBaseline if it
-// is the baseline.
+// A candidate of an earlier run, measured once more as confirm() does, without judging its gain. kCandidate, or
+// kBaseline if it is the baseline.
 Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& benchmark, const Trial& untuned,
                            const TuneOptions& options);
 
@@ -41,9 +41,9 @@ struct BatchCurve {
 };
 // "2 of 5 points of the batch curve were not measured".
 std::string curve_not_done(int late, const Candidate& chosen, int64_t most_batch);
-// The chosen candidate at all of these batches: from the search, from the store, or a short
-// measurement; measurements from other times are scaled by the untuned model interleaved with them, since machines change.
-// Failed, interrupted and late points are left out.
+// The chosen candidate at all of these batches: from the search, from the store, or a short measurement; measurements
+// from other times are scaled by the untuned model interleaved with them, since machines change. Failed, interrupted
+// and late points are left out.
 Result<BatchCurve> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
                                  InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options);
 

@@ -60,8 +60,8 @@ class TunerTest : public ::testing::Test {
   bool stop_ = false;
 };
 
-// 100 W, counted every 20 ms like a GPU's counter. In a slice of 15 ms it would often not move; in one of ten steps it always
-// does, and misses at most one of them.
+// 100 W, counted every 20 ms like a GPU's counter. In a slice of 15 ms it would often not move; in one of ten steps it
+// always does, and misses at most one of them.
 TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
   constexpr double kStep = 0.02;
   auto counted = [this] {
@@ -329,8 +329,8 @@ TEST(Choose, NeverAnythingThatIsNotBetterWithConfidence) {
   EXPECT_EQ(choose(leader_of(late), false), Choice::kNone);
 }
 
-// Batch 1 was measured while other processes had half of the machine: the untuned model made 50 rows/s then and makes 100 now.
-// Unscaled, batches of 4 would seem to gain 4 times; they gain twice.
+// Batch 1 was measured while other processes had half of the machine: the untuned model made 50 rows/s then and makes
+// 100 now. Unscaled, batches of 4 would seem to gain 4 times; they gain twice.
 TEST_F(TunerTest, TheCurveOverTheBatchIsOfOneSpeedOfTheMachine) {
   auto benchmark = this->benchmark(scripted());
   Store store(store_file(), key_);

@@ -151,7 +151,7 @@ std::vector<Alternative> alternatives_of(const Tuning& tuning) {
   const measure::Measurement& best = tuning.best;
   const measure::Interval& known = best.throughput_ci95_per_s;
   std::vector<Alternative> result;
-  // The requested objective is the answer itself; a difference within the intervals of both is not called faster, or sooner.
+  // The requested objective is the answer; a difference within both intervals is not called faster, or sooner.
   const auto offer = [&](Objective objective, const Standing& other, bool apart) {
     if (apart && objective != tuning.goal.objective && other.candidate != tuning.candidate)
       result.push_back({std::string(name_of(names_of(Objective()), objective)), other});

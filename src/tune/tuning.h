@@ -42,7 +42,7 @@ struct Tuning {
   RoundFigures rounds;        // of the same rounds
   double noise_percent = 0;   // half-width of the interval of the baseline against itself, same number of slices
   precision::Deviation
-      deviation;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
+      deviation;  // of `best` on held-out samples; in FP32 in the base engine, from the untuned outputs on its inputs
   VariantSelection
       admission;  // the searched variants with their accuracy verdicts, and the rejected ones, with reasons
   double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
@@ -92,8 +92,8 @@ measure::Measurement untuned_measurement(const TuningContext& context, const Tri
 
 std::vector<Alternative> alternatives_of(const Tuning& tuning);
 
-// The 95 % interval of the 99th percentile that the goal judges, where it includes the goal: at its load as measured there, of a
-// request; else as judged_interval(). Absent: the goal is outside, or there is none.
+// The 95 % interval of the 99th percentile that the goal judges, where it includes the goal: at its load as measured
+// there, of a request; else as judged_interval(). Absent: the goal is outside, or there is none.
 std::optional<measure::Interval> undecided_goal(const Tuning& tuning);
 
 // The largest measured batch that met the goal.

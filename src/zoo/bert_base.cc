@@ -1,5 +1,5 @@
-// BERT-Base, uncased: embeddings, 12 encoder layers, pooler, named as in transformers' BertModel and its exports. Devlin et
-// al., BERT, 2018, section 3. 109,482,240 parameters (bert-base-uncased, BertModel with pooler).
+// BERT-Base, uncased: embeddings, 12 encoder layers, pooler, named as in transformers' BertModel and its exports.
+// Devlin et al., BERT, 2018, section 3. 109,482,240 parameters (bert-base-uncased, BertModel with pooler).
 #include <numeric>
 
 #include "zoo/builder.h"

@@ -1,6 +1,6 @@
-// GraphBuilder: the vocabulary in which the reference models are written. Each call adds nodes and weights to a Blueprint
-// and returns the name of the result. `path` is the layer's name in the published implementation ("layer1.0.conv1"):
-// weights are called <path>.weight, nodes /<path>/<Op>. One thread.
+// GraphBuilder: the vocabulary in which the reference models are written. Each call adds nodes and weights to a
+// Blueprint and returns the name of the result. `path` is the layer's name in the published implementation
+// ("layer1.0.conv1"): weights are called <path>.weight, nodes /<path>/<Op>. One thread.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// identity: `x` [batch, 16] → `y`, for every tensor type of the protocol. It computes nothing, so its serving cost is the
-// server's.
+// identity: `x` [batch, 16] → `y`, for every tensor type of the protocol. It computes nothing, so its serving cost is
+// the server's.
 #include "zoo/builder.h"
 #include "zoo/models.h"
 #include "zoo/shape_words.h"

@@ -16,12 +16,14 @@ namespace {
 constexpr int64_t kLlamaHeadSize = 64;
 constexpr double kRopeTheta = 10'000;
 constexpr double kNormEpsilon = 1e-5;
-// Deviation of logits: wide enough that drawing from them is far from an even choice, narrow enough that a tied model seldom repeats its input.
+// Deviation of logits: wide enough that drawing from them is far from an even choice, narrow enough that a tied model
+// seldom repeats its input.
 constexpr double kLogitDeviation = 2;
 constexpr double kNormDeviation = 0.1;      // so that a norm without its weights shows
 constexpr double kGatedMeanSquare = 0.355;  // E[silu(x)²] · E[y²] of standard normal x, y
 
-// Activations have deviation about 1 after each norm and each matrix; what the 2 · layers additions to the residual add together has it too.
+// Activations have deviation about 1 after each norm and each matrix; what the 2 · layers additions to the residual add
+// together has it too.
 class WeightList {
  public:
   explicit WeightList(const LanguageModel& model) : residual_(1 / std::sqrt(2.0 * static_cast<double>(model.layers))) {}

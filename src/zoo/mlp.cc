@@ -1,5 +1,5 @@
-// mlp: 1024 → 4096 → 4096 → 1000, ReLU between; 25,076,712 parameters, about ResNet-50's number but each read once per row:
-// memory-bound at batch 1, compute-bound at large batches.
+// mlp: 1024 → 4096 → 4096 → 1000, ReLU between; 25,076,712 parameters, about ResNet-50's number but each read once per
+// row: memory-bound at batch 1, compute-bound at large batches.
 #include "zoo/builder.h"
 #include "zoo/models.h"
 #include "zoo/shape_words.h"

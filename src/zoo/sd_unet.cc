@@ -1,6 +1,6 @@
 // The U-Net of Stable Diffusion 1.5: one denoising step on latents, named as in diffusers' UNet2DConditionModel and its
-// exports. Rombach et al., High-resolution image synthesis with latent diffusion models, 2022; runwayml/stable-diffusion-v1-5,
-// unet/config.json. 859,520,964 parameters.
+// exports. Rombach et al., High-resolution image synthesis with latent diffusion models, 2022;
+// runwayml/stable-diffusion-v1-5, unet/config.json. 859,520,964 parameters.
 #include <array>
 #include <cmath>
 

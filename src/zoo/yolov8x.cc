@@ -1,6 +1,6 @@
-// YOLOv8x, detection: Ultralytics' export, with batch normalisation folded into the convolutions and the head's decoding
-// included. Ultralytics, cfg/models/v8/yolov8.yaml at scale x (depth 1.00, width 1.25, at most 512 · 1.25 channels) and
-// nn/modules/head.py. 68,200,608 parameters fused, 257.8 GFLOP at 640 x 640 (Ultralytics, model.info()).
+// YOLOv8x, detection: Ultralytics' export, with batch normalisation folded into the convolutions and the head's
+// decoding included. Ultralytics, cfg/models/v8/yolov8.yaml at scale x (depth 1.00, width 1.25, at most 512 · 1.25
+// channels) and nn/modules/head.py. 68,200,608 parameters fused, 257.8 GFLOP at 640 x 640 (Ultralytics, model.info()).
 #include <array>
 #include <cmath>
 #include <numeric>

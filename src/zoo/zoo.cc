@@ -29,8 +29,8 @@ constexpr std::array<ModelRow, 6> kModels = {{
     {"identity", identity, 0, false, true, false},
 }};
 
-// llama-90m: large enough that its weights do not stay in a cache, small enough for a test. llama-1b: the shape of TinyLlama 1.1B
-// (TinyLlama/TinyLlama-1.1B-Chat-v1.0, config.json).
+// llama-90m: large enough that its weights do not stay in a cache, small enough for a test. llama-1b: the shape of
+// TinyLlama 1.1B (TinyLlama/TinyLlama-1.1B-Chat-v1.0, config.json).
 constexpr std::array<LanguageModel, 2> kLanguageModels = {{
     // name, layers, hidden, heads, kv_heads, intermediate, vocabulary, context, tied
     {"llama-90m", 12, 768, 12, 4, 2048, 16'384, 16'384, true},

@@ -1,5 +1,5 @@
-// Reference models with seeded random weights, so that nothing needs a download. Untrained: their outputs mean nothing, but
-// they cost the same as the originals. The same seed gives the same file, byte for byte.
+// Reference models with seeded random weights, so that nothing needs a download. Untrained: their outputs mean nothing,
+// but they cost the same as the originals. The same seed gives the same file, byte for byte.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct ZooDescription {
 // Errors: unknown name (kNotFound, the message lists the names), options that the model cannot have (kInvalid).
 Result<ZooDescription> describe(std::string_view name, const ZooOptions& options);
 // Writes the model to `path`, replacing an existing file as a whole; on failure nothing is left behind. Models whose
-// weights exceed protobuf's 2 GB get a second file beside it, `path` + ".data". A language model's `path` is a folder; one that exists is
-// replaced only if it is empty or was made here (kInvalid). Memory stays below 100 MB.
+// weights exceed protobuf's 2 GB get a second file beside it, `path` + ".data". A language model's `path` is a folder;
+// one that exists is replaced only if it is empty or was made here (kInvalid). Memory stays below 100 MB.
 Result<ZooDescription> make(std::string_view name, const ZooOptions& options, const std::string& path);
 
 }  // namespace ridge::zoo

@@ -1,5 +1,6 @@
-// Compares two declarations of a C function, or two types: do they mean the same to a compiled library? Both may have other names for types:
-// pointers, integers and enumerations are the same when their sizes are, structures when their size and alignment are.
+// Compares two declarations of a C function, or two types: do they mean the same to a compiled library? Both may have
+// other names for types: pointers, integers and enumerations are the same when their sizes are, structures when their
+// size and alignment are.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
-// A fake of cuBLASLt that computes multiplications of small matrices slowly on the CPU, from the memory of the fake driver
-// (fake_cuda.cc), in stream order. Loaded by RIDGE_CUBLASLT=<this file>. It refuses the same as the real one (cuBLAS
-// documentation, cublasLtMatmul()): FP8 before capability 8.9, BF16 and TF32 before 8.0, FP8 and INT8 that are not "TN" or
-// whose sizes are no multiples of 16 and 4. RIDGE_FAKE_CUBLASLT names a script of `fail` lines (scripted_gpus.h).
+// A fake of cuBLASLt that computes multiplications of small matrices slowly on the CPU, from the memory of the fake
+// driver (fake_cuda.cc), in stream order. Loaded by RIDGE_CUBLASLT=<this file>. It refuses the same as the real one
+// (cuBLAS documentation, cublasLtMatmul()): FP8 before capability 8.9, BF16 and TF32 before 8.0, FP8 and INT8 that are
+// not "TN" or whose sizes are no multiples of 16 and 4. RIDGE_FAKE_CUBLASLT names a script of `fail` lines
+// (scripted_gpus.h).
 #include <cublasLt.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// A fake of NVIDIA's driver (libcuda.so.1) with the GPUs of a script, whose work runs on the CPU: memory is the CPU's, kernels
-// are compiled and run by OpenCL (fake_cuda_multiprocessor.h), and queued work is delayed until it is waited for
-// (fake_cuda_device.h). So all of ridge's GPU code runs on machines without one, with checked numbers. Loaded by
-// RIDGE_CUDA=<this file>, together with the fake of NVRTC, which passes the source on as "machine code"; the script is the text
-// file named by RIDGE_FAKE_CUDA. Format: scripted_gpus.h; its `fail` lines give CUDA codes, the system has cuda_version
-// ("13.0"), a GPU the names in kAttributes. "lost_after 3 719": the fourth kernel returns 719, and everything after it. The
-// maps in tests/support/cuda hide what older drivers lack.
+// A fake of NVIDIA's driver (libcuda.so.1) with the GPUs of a script, whose work runs on the CPU: memory is the CPU's,
+// kernels are compiled and run by OpenCL (fake_cuda_multiprocessor.h), and queued work is delayed until it is waited
+// for (fake_cuda_device.h). So all of ridge's GPU code runs on machines without one, with checked numbers. Loaded by
+// RIDGE_CUDA=<this file>, together with the fake of NVRTC, which passes the source on as "machine code"; the script is
+// the text file named by RIDGE_FAKE_CUDA. Format: scripted_gpus.h; its `fail` lines give CUDA codes, the system has
+// cuda_version ("13.0"), a GPU the names in kAttributes. "lost_after 3 719": the fourth kernel returns 719, and
+// everything after it. The maps in tests/support/cuda hide what older drivers lack.
 #include <algorithm>
 
 #include "fake_cuda_state.h"
@@ -56,7 +56,8 @@ int capability_of(const Part& part) {
   return std::atoi(words.c_str());
 }
 
-// "sm_90" machine code for this family's chips up to this one, or "compute_90" assembly for all later ones; then the source.
+// "sm_90" machine code for this family's chips up to this one, or "compute_90" assembly for all later ones; then the
+// source.
 CUresult check_image(const std::string& image, const Part& part) {
   const int capability = capability_of(part);
   int wanted = 0;

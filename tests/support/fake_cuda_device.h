@@ -1,6 +1,6 @@
-// The GPUs of fake_cuda.cc: their memory, which is the CPU's, and their streams, whose work is delayed as long as CUDA allows:
-// until it is waited for. Code that forgets to wait sees old values. The structures are cuda.h's opaque ones: a handle is a
-// pointer to one.
+// The GPUs of fake_cuda.cc: their memory, which is the CPU's, and their streams, whose work is delayed as long as CUDA
+// allows: until it is waited for. Code that forgets to wait sees old values. The structures are cuda.h's opaque ones: a
+// handle is a pointer to one.
 //
 // One thread at a time.
 #pragma once

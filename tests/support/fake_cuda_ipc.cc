@@ -1,5 +1,6 @@
-// A part of fake_cuda.cc: memory shared by processes. A handle names its process and its file there; as with CUDA, it works between
-// any two processes of one user on a GPU with `ipc 1`: not in the creating process, and only for memory still held.
+// A part of fake_cuda.cc: memory shared by processes. A handle names its process and its file there; as with CUDA, it
+// works between any two processes of one user on a GPU with `ipc 1`: not in the creating process, and only for memory
+// still held.
 #include <unistd.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Memory of a GPU of fake_cuda.cc: the CPU's, either private to this process, or in an unnamed file that another process can
-// open through this one's file descriptors.
+// Memory of a GPU of fake_cuda.cc: the CPU's, either private to this process, or in an unnamed file that another
+// process can open through this one's file descriptors.
 #pragma once
 
 #include <fcntl.h>

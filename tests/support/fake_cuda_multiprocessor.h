@@ -1,5 +1,5 @@
-// The CPU as the GPU of fake_cuda.cc: compiles kernels with OpenCL (pocl) and runs them on the CPU's memory. Kernels use the
-// words of src/gpu/dialect.cu, which mean the same in both languages.
+// The CPU as the GPU of fake_cuda.cc: compiles kernels with OpenCL (pocl) and runs them on the CPU's memory. Kernels
+// use the words of src/gpu/dialect.cu, which mean the same in both languages.
 //
 // One thread at a time.
 #pragma once

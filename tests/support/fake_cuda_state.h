@@ -1,5 +1,5 @@
-// Shared by the two halves of the fake driver: GPUs, the thread's context, and the start of a function. All under one lock,
-// taken by every exported function.
+// Shared by the two halves of the fake driver: GPUs, the thread's context, and the start of a function. All under one
+// lock, taken by every exported function.
 #pragma once
 
 #include <mutex>

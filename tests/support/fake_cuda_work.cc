@@ -44,8 +44,8 @@ bool default_stream_waits() {
 
 thread_local CUstreamCaptureMode interaction = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-// A potentially unsafe call breaks every capture that forbids it: those of this thread, and of others in the global mode. A relaxed
-// thread may call all the same.
+// A potentially unsafe call breaks every capture that forbids it: those of this thread, and of others in the global
+// mode. A relaxed thread may call all the same.
 CUresult break_captures() {
   if (interaction == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
   CUresult code = CUDA_SUCCESS;
@@ -118,8 +118,8 @@ EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, u
   return current->pinned(host) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// These belong to the default stream, independent of other streams' work. From memory that is not pinned the first may return
-// before the GPU has the content.
+// These belong to the default stream, independent of other streams' work. From memory that is not pinned the first may
+// return before the GPU has the content.
 EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
   ENTER_UNSAFE(cuMemcpyHtoD_v2);
   if (default_stream_waits()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

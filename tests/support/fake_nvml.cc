@@ -1,13 +1,14 @@
-// A fake of NVIDIA's management library (libnvidia-ml.so.1) with the GPUs of a script, for tests of everything that queries the
-// library on machines without a GPU. Loaded by RIDGE_NVML=<this file>; the script is the text file named by RIDGE_FAKE_NVML.
-// Format: scripted_gpus.h; its `fail` lines give NVML codes, the system has driver_version and cuda_version. Besides:
+// A fake of NVIDIA's management library (libnvidia-ml.so.1) with the GPUs of a script, for tests of everything that
+// queries the library on machines without a GPU. Loaded by RIDGE_NVML=<this file>; the script is the text file named by
+// RIDGE_FAKE_NVML. Format: scripted_gpus.h; its `fail` lines give NVML codes, the system has driver_version and
+// cuda_version. Besides:
 //   architecture 9           nvmlDeviceArchitecture_t
 //   draw_percent 97          the GPU draws that part of the limit in force; its energy counter follows
 //   power_instant_mw 71200   of the field; power_mw is that of nvmlDeviceGetPowerUsage
 //   lost_after_changes 3     after this many changes of settings the GPU is lost
-// The power limit can be changed within power_limit_min_mw … power_limit_max_mw (nvml_settings.h).
-// Values missing from the script answer "not supported". With FAKE_NVML_OLD defined the functions added by driver 535 and 510
-// are missing, as in an older library.
+// The power limit can be changed within power_limit_min_mw … power_limit_max_mw (nvml_settings.h). Values missing from
+// the script answer "not supported". With FAKE_NVML_OLD defined the functions added by driver 535 and 510 are missing,
+// as in an older library.
 #include <nvml.h>
 
 #include <algorithm>

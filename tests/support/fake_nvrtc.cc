@@ -1,5 +1,5 @@
-// A fake of NVIDIA's run-time compiler: "machine code" is a line that names the chip, and the unchanged source; so is "PTX".
-// fake_cuda.cc compiles and runs it. Loaded by RIDGE_NVRTC=<this file>.
+// A fake of NVIDIA's run-time compiler: "machine code" is a line that names the chip, and the unchanged source; so is
+// "PTX". fake_cuda.cc compiles and runs it. Loaded by RIDGE_NVRTC=<this file>.
 #include <nvrtc.h>
 
 #include <cstring>

@@ -1,17 +1,17 @@
-// A fake of the ONNX Runtime with NVIDIA's providers: it forwards everything to the real one, which computes on the CPU, and
-// adds a GPU's behaviour, as ONNX Runtime does:
+// A fake of the ONNX Runtime with NVIDIA's providers: it forwards everything to the real one, which computes on the
+// CPU, and adds a GPU's behaviour, as ONNX Runtime does:
 //   the providers exist, take their options, refuse wrong ones, and restart from the defaults with every update
 //   a session on a GPU computes on its given stream, after the work queued there before: here when it is run
 //   tensors of a run may be on the GPU; an output without memory comes to the CPU's
 //   the first run of a graph on a thread captures it, in the driver's global mode
 //   a session has memory on its GPU, which is freed at its end
 //   while the file RIDGE_FAKE_HOLD exists, no run on a GPU ends (for ten seconds at most)
-//   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the CPU; "tensorrt":
+//   the log says which nodes are where; nodes of the operator RIDGE_FAKE_FALLBACK, or "all", stay on CPU; "tensorrt":
 //   TensorRT takes none, and the CUDA provider all
 //   TensorRT refuses a model that holds QuantizeLinear unless trt_int8_enable is 1
-// The GPU's memory is the fake driver's (fake_cuda.cc, found by RIDGE_CUDA), which a CPU can read.
-// Its calls are written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real library is
-// the file RIDGE_REAL_ONNXRUNTIME.
+// The GPU's memory is the fake driver's (fake_cuda.cc, found by RIDGE_CUDA), which a CPU can read. Its calls are
+// written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real library is the file
+// RIDGE_REAL_ONNXRUNTIME.
 #include <onnxruntime_c_api.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The settings of the GPUs of fake_nvml.cc. Stored in the file named by RIDGE_FAKE_NVML_STATE, so that processes see each
-// other's settings like those of a real driver's clients; without it within the process. Lines "INDEX KEY VALUE":
+// The settings of the GPUs of fake_nvml.cc. Stored in the file named by RIDGE_FAKE_NVML_STATE, so that processes see
+// each other's settings like those of a real driver's clients; without it within the process. Lines "INDEX KEY VALUE":
 //   power_limit_mw
 //   writes                how many changes the GPU took
 //   since_ms, energy_mj   moment of the last change of the limit, and the counter then

@@ -1,5 +1,5 @@
-// text_answers [TOKENIZER.JSON]: answers questions about text, a line of JSON each, by a line of JSON: ridge's tokenizer and chat templates, for tests that
-// hold them against the published libraries.
+// text_answers [TOKENIZER.JSON]: answers questions about text, a line of JSON each, by a line of JSON: ridge's
+// tokenizer and chat templates, for tests that hold them against the published libraries.
 //   {"encode": "text", "special": true}      → {"tokens": [...]}
 //   {"decode": [1, 2], "special": false}     → {"text": "...", "pieces": ["...", ...]}, the pieces of streaming it
 //   {"template": "...", "variables": {...}}  → {"text": "..."}

@@ -1,10 +1,10 @@
-// A block of CUDA threads on the CPU, for the kernels of src/lab/kernels that use the instructions of warp_matrix.cu: this header
-// stands in for half.cu and warp_matrix.cu, and defines the words of CUDA that src/gpu/dialect.cu names. Threads are fibers, which
-// change only where a warp or a block must come together.
+// A block of CUDA threads on the CPU, for the kernels of src/lab/kernels that use the instructions of warp_matrix.cu:
+// this header stands in for half.cu and warp_matrix.cu, and defines the words of CUDA that src/gpu/dialect.cu names.
+// Threads are fibers, which change only where a warp or a block must come together.
 //
-// It is stricter than a GPU: a copy writes nothing before it is waited for, and Findings count what a GPU would leave to chance.
-// Layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "mma.m16n8k8" (TF32) and "ldmatrix"; written down
-// from there, not from the kernels. One thread.
+// It is stricter than a GPU: a copy writes nothing before it is waited for, and Findings count what a GPU would leave
+// to chance. Layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "mma.m16n8k8" (TF32) and
+// "ldmatrix"; written down from there, not from the kernels. One thread.
 #pragma once
 #pragma GCC system_header  // the kernels' text is CUDA's C++
 
@@ -320,8 +320,8 @@ inline void multiply(float* c, const WORD* a, const WORD* b, int format) {
     for (int lane = 0; lane < 32; ++lane) {
       const int group = lane / 4, thread = lane % 4;
       for (int i = 0; i < depth / 2; ++i) {
-        // m16n8k16: row = group for 0 ≤ i < 2 and 4 ≤ i < 6, column = 2 · thread + (i & 1), + 8 from i = 4. m16n8k8 TF32: row = group
-        // for a0 and a2, column = thread, + 4 from i = 2.
+        // m16n8k16: row = group for 0 ≤ i < 2 and 4 ≤ i < 6, column = 2 · thread + (i & 1), + 8 from i = 4. m16n8k8
+        // TF32: row = group for a0 and a2, column = thread, + 4 from i = 2.
         const int row = format == TF32 ? group + i % 2 * 8 : group + i / 2 % 2 * 8;
         const int k = format == TF32 ? thread + i / 2 * 4 : thread * 2 + i % 2 + i / 4 * 8;
         left[row][k] = value(lanes[lane]->a, i);
@@ -390,8 +390,8 @@ inline float power_of_two(float x) {
 
 #include "lab/kernels/warp_rows.cu"
 
-// For warp_group.cu. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (descriptors, shared memory layouts with
-// 128-byte swizzling, fragment of D) and "Tensors" (swizzling modes).
+// For warp_group.cu. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (descriptors, shared memory
+// layouts with 128-byte swizzling, fragment of D) and "Tensors" (swizzling modes).
 #define __CUDA_ARCH_FEAT_SM90_ALL
 #define ARRIVAL uint64_t
 struct TENSOR_MAP {
@@ -438,7 +438,8 @@ inline void multiply_group(float* c, unsigned long long a, unsigned long long b,
   const unsigned thread = block.thread().x % 128;
   if (thread == 0) ++block.findings().group_multiplications;
   block.queue_multiplication([=, base = block.shared_base] {
-    // Word `word` of row `row` of the matrix of a descriptor, rows being the longer way through shared memory ("K-major").
+    // Word `word` of row `row` of the matrix of a descriptor, rows being the longer way through shared memory
+    // ("K-major").
     auto word_at = [&](unsigned long long matrix, size_t row, size_t word) {
       const size_t start = (matrix & 0x3fff) << 4, stride = (matrix >> 32 & 0x3fff) << 4;
       WORD value;

@@ -1,4 +1,4 @@
-// The OrtEnv shared by all sessions of the process, created for the first of them; with it the thread pool and the arena that
+// The OrtEnv shared by all sessions of the process, created for the first of them, with the thread pool and arena that
 // sessions may share. Thread-safe. It lives until the process ends: sessions may end after static destruction.
 #pragma once
 

@@ -13,8 +13,8 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-// Pageable memory is staged in pinned chunks of this size while the GPU copies the previous one: copies of some hundred KiB
-// reach the link's rate (CUDA C++ Best Practices Guide, "Data Transfer Between Host and Device").
+// Pageable memory is staged in pinned chunks of this size while the GPU copies the previous one: copies of some hundred
+// KiB reach the link's rate (CUDA C++ Best Practices Guide, "Data Transfer Between Host and Device").
 constexpr size_t kPiece = size_t{1} << 20;
 constexpr size_t kLeastBytes = 256;  // minimum buffer: a tensor without elements has an address too
 
@@ -24,8 +24,8 @@ int next_graph() {
   return ++graphs;
 }
 
-// ONNX Runtime frees no graph before the session ends, and each holds memory: what comes after a lane's usual few, be it another layout
-// or another thread, which has a graph of its own, runs without.
+// ONNX Runtime frees no graph before the session ends, and each holds memory: what comes after a lane's usual few, be
+// it another layout or another thread, which has a graph of its own, runs without.
 constexpr size_t kMostGraphs = 16;
 
 // A wait longer than this sleeps: being late by 20 µs costs a run 2 %, spinning a core. The last run's wait tells.
@@ -161,8 +161,8 @@ void GpuLane::note(const GpuTensor& place) {
   if (basis_.graphs) laid_out_ += std::to_string(place.gpu.address()) + shape_text(place.shape);
 }
 
-// Outputs allocated by the engine are copied to the CPU's memory by the engine itself; only a run that waits for its end has
-// finished them.
+// Outputs allocated by the engine are copied to the CPU's memory by the engine itself; only a run that waits for its
+// end has finished them.
 Result<OrtRunOptions*> GpuLane::options_of_run() {
   const auto known = layouts_.find(laid_out_);
   const bool graph = has_graph();

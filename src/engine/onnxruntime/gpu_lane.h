@@ -1,5 +1,5 @@
-// The resources of one run of a model on a GPU: GPU memory for inputs and outputs, pinned memory of the same size, and a stream for
-// the copies. Kept from run to run, so that tensors of the same shape keep their addresses.
+// The resources of one run of a model on a GPU: GPU memory for inputs and outputs, pinned memory of the same size, and
+// a stream for the copies. Kept from run to run, so that tensors of the same shape keep their addresses.
 //
 // The order of a run, of which only the last step waits:
 //   send     the caller's inputs → pinned memory → GPU, on the lane's own stream
@@ -35,8 +35,8 @@ struct GpuBasis {
   MemoryInfoHandle memory;                         // of the GPU
   std::map<std::string, std::string> run_entries;  // configuration entries of every run
   bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
-  // Some nodes stay on the CPU. ONNX Runtime itself copies their inputs and outputs, on streams that cannot be waited for here;
-  // then a run begins when its inputs are on the GPU, and is waited for.
+  // Some nodes stay on the CPU. ONNX Runtime itself copies their inputs and outputs, on streams that cannot be waited
+  // for here; then a run begins when its inputs are on the GPU, and is waited for.
   bool mixed = false;
 };
 

@@ -1,5 +1,5 @@
-// ONNX Runtime's providers for NVIDIA's GPUs: CUDA, and TensorRT before it. A GPU that cannot be used is an error that says
-// why (gpu_error.h), never a run on the CPU.
+// ONNX Runtime's providers for NVIDIA's GPUs: CUDA, and TensorRT before it. A GPU that cannot be used is an error that
+// says why (gpu_error.h), never a run on the CPU.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace ridge::engine::onnxruntime {
 // ok if this build of ONNX Runtime has the provider of `device`, an NVIDIA GPU.
 Status check_compiled(const Library& library, const plan::Device& device);
 
-// Adds the providers of `device`, an NVIDIA GPU, with the options of the plan. `stream`: a CUstream for the model's work; null:
-// one of ONNX Runtime's own.
+// Adds the providers of `device`, an NVIDIA GPU, with the options of the plan. `stream`: a CUstream for the model's
+// work; null: one of ONNX Runtime's own.
 Status append_gpu(const Library& library, OrtSessionOptions* options, const plan::Device& device,
                   const EngineOptions& engine, void* stream);
 

@@ -1,5 +1,5 @@
-// Runs a session on an NVIDIA GPU. Several callers may run at once: the model computes one run after another on the session's
-// stream, while the copies of earlier and later runs overlap with it, each on a lane of its own.
+// Runs a session on an NVIDIA GPU. Several callers may run at once: the model computes one run after another on the
+// session's stream, while the copies of earlier and later runs overlap with it, each on a lane of its own.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,10 @@
 
 namespace ridge::engine::onnxruntime {
 
-// While ONNX Runtime captures a graph, no other session of the process may begin, run or end: its own calls (a device-wide wait, an
-// allocation on a thread of its own) would break the capture (CUDA C++ Programming Guide, "Prohibited and Unhandled Operations").
-// A run that captures holds this exclusively, all else shared; our own calls need no lock (gpu::cuda::CudaContext::use).
+// While ONNX Runtime captures a graph, no other session of the process may begin, run or end: its own calls (a
+// device-wide wait, an allocation on a thread of its own) would break the capture (CUDA C++ Programming Guide,
+// "Prohibited and Unhandled Operations"). A run that captures holds this exclusively, all else shared; our own calls
+// need no lock (gpu::cuda::CudaContext::use).
 SharedMutex& graph_captures();
 
 // Thread-safe.

@@ -1,6 +1,6 @@
-// Runs on a fake GPU: a fake driver that delays queued work until it is waited for, and ONNX Runtime's providers by a fake that
-// computes on the CPU (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are right only with every necessary copy
-// and wait.
+// Runs on a fake GPU: a fake driver that delays queued work until it is waited for, and ONNX Runtime's providers by a
+// fake that computes on the CPU (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are right only with
+// every necessary copy and wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -244,7 +244,8 @@ TEST_F(OnAGpu, ACaptureSurvivesWhatOtherThreadsAskOfTheDriver) {
   EXPECT_TRUE(memory->read(bytes, 0));
 }
 
-// The end of a session frees memory on the GPU: on a thread that has called nothing of the driver before, which would break the capture.
+// The end of a session frees memory on the GPU: on a thread that has called nothing of the driver before, which would
+// break the capture.
 TEST_F(OnAGpu, ACaptureSurvivesTheEndOfAnotherSession) {
   plan::Plan plan = plan_on("cuda:1", two_nodes());
   plan.options = {{"cuda.enable_cuda_graph", "1"}};

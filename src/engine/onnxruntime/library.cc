@@ -46,8 +46,8 @@ Status read_providers(Library& library) {
   return take(*library.api, library.api->ReleaseAvailableProviders(names, count));
 }
 
-// Since 1.29 the library stores an identifier of the device and reports to its maker, with the first event before an OrtEnv could
-// be told not to (microsoft/onnxruntime#25573, #27379). This variable ends it, but only before the library is opened.
+// Since 1.29 the library stores an identifier of the device and reports to its maker, first before an OrtEnv could be
+// told not to (microsoft/onnxruntime#25573, #27379). This variable ends it, but only before the library is opened.
 void forbid_telemetry() { setenv("ORT_DISABLE_TELEMETRY", "1", 0); }
 
 Result<Library> open_runtime(const std::string& path) {

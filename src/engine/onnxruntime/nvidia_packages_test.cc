@@ -37,7 +37,8 @@ TEST_F(NvidiaPackages, AreFoundBesideARuntimeOfTheSameEnvironment) {
   EXPECT_THAT(nvidia_folders("/nowhere/onnxruntime/capi/libonnxruntime.so"), IsEmpty());
 }
 
-// Three libraries in folders that no loader searches: NVRTC, which needs another one, and its builtins, which it will ask for by name.
+// Three libraries in folders that no loader searches: NVRTC, which needs another one, and its builtins, which it will
+// ask for by name.
 TEST_F(NvidiaPackages, OpenWithWhatTheyNeedAndWhatIsAskedForLater) {
   const std::string first = packages_ + "/nvidia/first/lib", second = packages_ + "/nvidia/second/lib";
   fs::create_directories(first);

@@ -1,6 +1,6 @@
-// The engine options of a plan, grouped by where ONNX Runtime takes them: session configuration, run configuration, the process's
-// environment, its providers for GPUs. docs/contracts.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
-// are ONNX Runtime's own. Pure.
+// The engine options of a plan, grouped by where ONNX Runtime takes them: session configuration, run configuration, the
+// process's environment, its providers for GPUs. docs/contracts.md lists the keys that begin with "ridge.", "cuda." and
+// "tensorrt."; others are ONNX Runtime's own. Pure.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct EngineOptions {
   ProviderOptions cuda, tensorrt;  // of the providers that run the model on NVIDIA's GPU
 };
 
-// kInvalid: a key that begins with "ridge." and is not known, a wrong value, or an option of a GPU's provider in a plan for
-// another device; the error names it.
+// kInvalid: a key that begins with "ridge." and is not known, a wrong value, or an option of a GPU's provider in a plan
+// for another device; the error names it.
 Result<EngineOptions> engine_options(const plan::Plan& plan);
 
 }  // namespace ridge::engine::onnxruntime

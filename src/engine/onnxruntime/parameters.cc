@@ -35,8 +35,8 @@ constexpr std::array kBackendParameters = {
 // Session options begin so.
 constexpr std::array<std::string_view, 5> kSessionOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
 
-// onnxruntime_session_options_config_keys.h and onnxruntime_run_options_config_keys.h: those whose values are flags, numbers and names
-// of optimisers.
+// onnxruntime_session_options_config_keys.h and onnxruntime_run_options_config_keys.h: those whose values are flags,
+// numbers and names of optimisers.
 constexpr std::array<std::string_view, 16> kHarmlessOptions = {"session.intra_op.allow_spinning",
                                                                "session.inter_op.allow_spinning",
                                                                "session.force_spinning_stop",

@@ -1,5 +1,5 @@
-// The provider of each node in ONNX Runtime. The API that ridge is built against does not report it; the log of a session's creation
-// does ("Node placements", level verbose, at least from 1.8 to 1.31).
+// The provider of each node in ONNX Runtime. The API that ridge is built against does not report it; the log of a
+// session's creation does ("Node placements", level verbose, at least from 1.8 to 1.31).
 #pragma once
 
 #include <map>
@@ -40,8 +40,8 @@ class PlacementListener {
 // False if the log lists the nodes and none is on that provider.
 bool may_compute(const Placement& placement, const std::string& provider);
 
-// "120 nodes on CUDAExecutionProvider, 2 on CPUExecutionProvider: Shape (s), Gather (g)"; those of providers other than `main`
-// are listed, `most` of each at most.
+// "120 nodes on CUDAExecutionProvider, 2 on CPUExecutionProvider: Shape (s), Gather (g)"; those of providers other than
+// `main` are listed, `most` of each at most.
 std::string placement_text(const Placement& placement, std::string_view main, size_t most = 20);
 
 }  // namespace ridge::engine::onnxruntime

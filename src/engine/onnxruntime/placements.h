@@ -1,8 +1,8 @@
-// Tensors over the caller's memory, kept from one run to the next: creating and releasing one takes much of a small model's run
-// (0.5 µs of 1.3 µs for one node), and callers who care reuse their memory.
+// Tensors over the caller's memory, kept from one run to the next: creating and releasing one takes much of a small
+// model's run (0.5 µs of 1.3 µs for one node), and callers who care reuse their memory.
 //
-// A kept tensor is only a description (address, type, shape). It is reused when the next call has the same ones, and never
-// dereferenced in between, so it may outlive the memory it describes. One thread.
+// A kept tensor is only a description (address, type, shape). It is reused when the next call has the same ones, and
+// never dereferenced in between, so it may outlive the memory it describes. One thread.
 #pragma once
 
 #include <cstdint>

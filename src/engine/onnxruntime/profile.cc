@@ -109,8 +109,8 @@ double middle_mean(std::vector<double>& values) {
   return sum / static_cast<double>(last - first);
 }
 
-// The result with which a node of the blocked layout begins: its own result has another name, but the node is named after the
-// model's ("r59_nchwc"; nchwc_transformer.cc).
+// The result with which a node of the blocked layout begins: its own result has another name, but the node is named
+// after the model's ("r59_nchwc"; nchwc_transformer.cc).
 std::vector<std::string> blocked_sources(const std::string& name) {
   for (std::string_view suffix : {"_bn_nchwc", "_mul_nchwc", "_nchwc"})
     if (const size_t at = name.rfind(suffix); at != std::string::npos) return {name.substr(0, at)};

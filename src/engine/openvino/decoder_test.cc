@@ -1,4 +1,5 @@
-// The decoder against a forward pass in double precision, and against itself where the answer must not depend on how steps are cut.
+// The decoder against a forward pass in double precision, and against itself where the answer must not depend on how
+// steps are cut.
 #include "engine/decoder.h"
 
 #include <gtest/gtest.h>
@@ -293,7 +294,8 @@ struct GgufCase {
 
 class OpenVinoDecoderGguf : public OpenVinoDecoderTest, public testing::WithParamInterface<GgufCase> {};
 
-// INT8 and INT4 take the file's integers, so only activations are rounded. Bounds: about twice what was seen on a CPU with AVX-512.
+// INT8 and INT4 take the file's integers, so only activations are rounded. Bounds: about twice what was seen on a CPU
+// with AVX-512.
 INSTANTIATE_TEST_SUITE_P(Kinds, OpenVinoDecoderGguf,
                          testing::Values(GgufCase{"Llama", {{"tie_word_embeddings", true}}, "F32"},
                                          GgufCase{"LlamaWithBiases", {{"attention_bias", true}}, "BF16"},

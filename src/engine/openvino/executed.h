@@ -1,6 +1,6 @@
-// The precision in which each layer executes, read back from OpenVINO's compiled graph. A requested precision that is not
-// executed is an error here, because the engine silently changes it (FP32 to BF16 wherever it may choose; FP16 to BF16 or FP32
-// if the CPU lacks it).
+// The precision in which each layer executes, read back from OpenVINO's compiled graph. A requested precision that is
+// not executed is an error here, because the engine silently changes it (FP32 to BF16 wherever it may choose; FP16 to
+// BF16 or FP32 if the CPU lacks it).
 #pragma once
 
 #include <span>

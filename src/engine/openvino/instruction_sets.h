@@ -1,5 +1,5 @@
-// The instruction sets for reduced precision on this CPU, within a cap set on the engine. Only for the reason why a precision
-// is refused; the precision actually executed is read back from the engine (executed.h).
+// The instruction sets for reduced precision on this CPU, within a cap set on the engine. Only for the reason why a
+// precision is refused; the precision actually executed is read back from the engine (executed.h).
 #pragma once
 
 #include <optional>

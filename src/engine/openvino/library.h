@@ -1,8 +1,8 @@
 // OpenVINO's shared library and ridge's plugin for it, found and opened once per process.
 //
-// The plugin libridge_openvino.so.N is linked against libopenvino.so.N (2641 is 2026.4.1) and lies beside the program or in
-// ../lib/ridge. It has no path to OpenVINO: that library is searched as in search.h and opened first, by its path.
-// Thread-safe. Both stay open until the process ends.
+// The plugin libridge_openvino.so.N is linked against libopenvino.so.N (2641 is 2026.4.1) and lies beside the program
+// or in ../lib/ridge. It has no path to OpenVINO: that library is searched as in search.h and opened first, by its
+// path. Thread-safe. Both stay open until the process ends.
 #pragma once
 
 #include <string>

@@ -52,7 +52,8 @@ RIDGE_INLINE void int4_group(const float* group, uint8_t* values, float& scale) 
     values[i] = static_cast<uint8_t>(integers[2 * i] | integers[2 * i + 1] << 4);
 }
 
-// The groups of a stored row as they are: INT8, or pairs of 4-bit integers that stand 16 values apart there and beside each other here.
+// The groups of a stored row as they are: INT8, or pairs of 4-bit integers that stand 16 values apart there and beside
+// each other here.
 void take_groups(const std::byte* stored, int64_t groups, int bits, std::byte* values, float* scales) {
   const int64_t integer_bytes = kStoredGroup * bits / 8;
   for (int64_t group = 0; group < groups; ++group) {

@@ -1,4 +1,5 @@
-// A checkpoint's matrix in the form of the weights that OpenVINO multiplies with. Pure but for the threads it starts; nothing of OpenVINO's.
+// A checkpoint's matrix in the form of the weights that OpenVINO multiplies with. Pure but for the threads it starts;
+// nothing of OpenVINO's.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ struct RowForm {
 };
 RowForm row_form(const checkpoint::Weight& matrix, WeightForm form);
 
-// Rows begin … end − 1: values [row, bytes], scales [row, scales]. For INT4 the columns are a multiple of kInt4Group. INT8: value = integer · scale, the
-// largest of a row is ±127. INT4: value = (integer − 8) · scale, the largest of a group is 0 (as ggml's Q4_0). Integers of that width that the file has in
-// groups are taken as they are, with their groups' scales. Throws std::bad_alloc only.
+// Rows begin … end − 1: values [row, bytes], scales [row, scales]. For INT4 the columns are a multiple of kInt4Group.
+// INT8: value = integer · scale, the largest of a row is ±127. INT4: value = (integer − 8) · scale, the largest of a
+// group is 0 (as ggml's Q4_0). Integers of that width that the file has in groups are taken as they are, with their
+// groups' scales. Throws std::bad_alloc only.
 void form_rows(const checkpoint::Weight& matrix, WeightForm form, int64_t begin, int64_t end, std::byte* values,
                float* scales);
 

@@ -18,8 +18,8 @@ constexpr int kLanes = 8;
 using Floats = __m256;
 using Ints = __m256i;
 
-// Whose sums of BF16 or dot products of INT8 fit the 16 registers; one row is read in four streams, but for INT4, whose scales are a stream too. Measured on
-// an AMD EPYC, as the prefetch: benchmarks/results/llm_decode-amd-epyc-2c.txt.
+// Whose sums of BF16 or dot products of INT8 fit the 16 registers; one row is read in four streams, but for INT4, whose
+// scales are a stream too. Measured on an AMD EPYC, as the prefetch: benchmarks/results/llm_decode-amd-epyc-2c.txt.
 constexpr int kMostRows = 6, kMostWideRows = 5;
 constexpr int panels_of(bool four, int rows) { return rows == 1 && !four ? 4 : 1; }
 constexpr int together_of(bool four, int registers) { return four ? kPanelRows / kLanes : registers == 8 ? 8 : 1; }
@@ -82,10 +82,11 @@ RIDGE_TARGET inline Ints lower_halves(Ints bytes) { return _mm256_and_si256(byte
 RIDGE_TARGET inline Ints upper_halves(Ints bytes) { return lower_halves(_mm256_srli_epi16(bytes, 4)); }
 RIDGE_TARGET inline Ints all_ints(int32_t value) { return _mm256_set1_epi32(value); }
 
-// A dot product of a group: before its first quad; with one quad more; and whole. Products of bytes are summed in pairs to 16 bits, which saturate.
-// INT8: pairs of |weight| and the activation with the weight's sign, at most 128 · 127 · 2 = 32512, are widened at once. INT4 is summed in 16 bits: of a
-// lane's two sums one begins with -8 · (the activations' sum), and each of the 32 columns gives it -8 · a or, once it is added, (w - 8) · a: at most
-// 32 · 8 · 127 = 32512; the other is at most 16 · 15 · 127 = 30480.
+// A dot product of a group: before its first quad; with one quad more; and whole. Products of bytes are summed in pairs
+// to 16 bits, which saturate. INT8: pairs of |weight| and the activation with the weight's sign, at most 128 · 127 · 2
+// = 32512, are widened at once. INT4 is summed in 16 bits: of a lane's two sums one begins with -8 · (the activations'
+// sum), and each of the 32 columns gives it -8 · a or, once it is added, (w - 8) · a: at most 32 · 8 · 127 = 32512; the
+// other is at most 16 · 15 · 127 = 30480.
 template <bool kFour>
 RIDGE_TARGET inline Ints no_dot(int32_t sum) {
   return _mm256_set1_epi32(kFour ? (-kInt4Zero * sum) & 0xFFFF : 0);

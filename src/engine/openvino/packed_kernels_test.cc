@@ -115,7 +115,8 @@ TEST_P(EachPackedKernels, TheLargestIntegersComeOutExactly) {
     for (const float weight : {-1.0F, 1.0F})
       for (size_t positive = 0; positive <= kInt4Group; ++positive)
         for (const size_t stride : {1, 5}) {
-          // All -8 and all 7 but one -8; ±127. Activations: the first few are 127, of the columns in that stride, and the others -127.
+          // All -8 and all 7 but one -8; ±127. Activations: the first few are 127, of the columns in that stride, and
+          // the others -127.
           const bool four = form == WeightForm::kInt4;
           std::vector<float> weights(kPanelRows * kInt4Group, four ? (weight < 0 ? -8.0F : 7.0F) : 127 * weight),
               x(kInt4Group);

@@ -1,4 +1,5 @@
-// A matrix packed for the kernels of packed_kernels.h, which multiply it with rows of activations: of 8 or 4 bits, BF16 or FP32. Nothing of OpenVINO's.
+// A matrix packed for the kernels of packed_kernels.h, which multiply it with rows of activations: of 8 or 4 bits, BF16
+// or FP32. Nothing of OpenVINO's.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ constexpr int64_t kLine = kPanelRows * kQuad;  // [bytes] of a panel that lie to
 struct PackedMatrix {
   WeightForm form = WeightForm::kInt8;  // or kInt4, kBf16, kFp32
   int64_t rows = 0, columns = 0;
-  // [panel of 16 rows, group of 32 columns, line, row of the panel, 4 bytes]: 4 columns of INT8; 4 of INT4 in the lower halves of the bytes and the 4 that
-  // lie 16 columns behind in the upper; 2 of BF16; 1 of FP32. Integers unsigned: integer + 128, integer + 8.
+  // [panel of 16 rows, group of 32 columns, line, row of the panel, 4 bytes]: 4 columns of INT8; 4 of INT4 in the lower
+  // halves of the bytes and the 4 that lie 16 columns behind in the upper; 2 of BF16; 1 of FP32. Integers unsigned:
+  // integer + 128, integer + 8.
   Buffer values;
   bool grouped = false;  // each group of a row has a scale; else the whole row
   Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]; BF16 and FP32 have none

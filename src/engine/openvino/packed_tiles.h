@@ -1,6 +1,7 @@
-// The kernels of packed_kernels.h over vector registers, which a file declares before it includes this one: RIDGE_TARGET, the instructions that may be used;
-// Floats and Ints, registers of kLanes values of 32 bits, and their functions; how many rows and panels a tile has (kMostRows, panels_of, together_of,
-// kMostWideRows, wide_panels_of); and whether integers are read ahead (kReadsIntsAhead). Values are finite: with others a group's result is not defined.
+// The kernels of packed_kernels.h over vector registers, which a file declares before it includes this one:
+// RIDGE_TARGET, the instructions to use; Floats and Ints, registers of kLanes values of 32 bits, and their functions;
+// how many rows and panels a tile has (kMostRows, panels_of, together_of, kMostWideRows, wide_panels_of); and whether
+// integers are read ahead (kReadsIntsAhead). Values are finite: with others a group's result is not defined.
 #ifndef RIDGE_TARGET
 #error "declare the registers first"
 #endif
@@ -42,8 +43,8 @@ RIDGE_TARGET void store(Floats sum, int64_t count, int64_t at, const float* besi
   store_first(sum, count, result + at);
 }
 
-// kRows rows of x by kPanels panels of the matrix, of which register c of a row's sums is half c % kHalves of panel c / kHalves. kTogether registers go through
-// a group at once.
+// kRows rows of x by kPanels panels of the matrix, of which register c of a row's sums is half c % kHalves of panel c /
+// kHalves. kTogether registers go through a group at once.
 template <bool kFour, bool kGrouped, int kRows, int kPanels>
 RIDGE_TARGET void tile(const PackedMatrix& matrix, int64_t panel, const QuantisedRows& x, int64_t row, float* result,
                        const float* beside) {

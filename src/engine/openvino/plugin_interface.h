@@ -1,5 +1,5 @@
-// The only interface between ridge and its OpenVINO plugin, a separate shared library, so that the program starts and works
-// without OpenVINO. Both sides include this file and nothing of OpenVINO's.
+// The only interface between ridge and its OpenVINO plugin, a separate shared library, so that the program starts and
+// works without OpenVINO. Both sides include this file and nothing of OpenVINO's.
 #pragma once
 
 #include <memory>

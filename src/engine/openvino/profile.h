@@ -1,7 +1,7 @@
 // OpenVINO's per-layer counters as the time of each node per run.
 //
-// The engine keeps, for each layer, the sum over all runs and returns only its average, truncated to whole microseconds. The mean
-// of the counted runs comes from two of these averages: after the runs that do not count, and after the last. Its truncation
+// The engine keeps each layer's sum over all runs and returns its average, truncated to microseconds. The mean of the
+// counted runs comes from two of these averages: after the runs that do not count, and after the last. Its truncation
 // error is at most (counted + 2 · skipped) / counted µs; half a microsecond is added back for it.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace ridge::engine::openvino {
 
-// The model's own nodes, from the names that a layer of the compiled graph lists: "a,b". A convolution that the reader of ONNX files
-// split from its bias has the name of its node and a suffix.
+// The model's own nodes, from the names that a layer of the compiled graph lists: "a,b". A convolution that the reader
+// of ONNX files split from its bias has the name of its node and a suffix.
 std::vector<std::string> source_nodes(const std::string& list);
 
 // One layer as the counters list it.

@@ -1,4 +1,5 @@
-// Allocations of the server's threads fail one after the other: each costs its request or its connection, and nothing else.
+// Allocations of the server's threads fail one after the other: each costs its request or its connection, and nothing
+// else.
 #include <gtest/gtest.h>
 
 #include <limits>

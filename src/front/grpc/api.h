@@ -1,4 +1,4 @@
-// Api: the Open Inference Protocol over gRPC (inference.GRPCInferenceService), with grpc.health.v1 and reflection, behind a port of HTTP/2.
+// Api: the Open Inference Protocol over gRPC, with grpc.health.v1 and reflection, behind a port of HTTP/2.
 //
 // Thread-safe, as StreamPort. The service and the threads must outlive it, the threads' jobs the service.
 #pragma once

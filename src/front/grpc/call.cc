@@ -385,8 +385,8 @@ void Call::begin_drain() {
   if (!finished_ && exchange_) exchange_->begin_drain();
 }
 
-// Status that a client assumes for a call whose status did not reach it. Clients end a call at their own deadline, which is earlier than the one
-// here: by the way, and by 1 % at most, as it travels rounded up.
+// Status that a client assumes for a call whose status did not reach it. Clients end a call at their own deadline,
+// which is earlier than the one here: by the way, and by 1 % at most, as it travels rounded up.
 int Call::status_of_cancelled() const {
   if (deadline_ == TimePoint::max()) return kCancelled;
   const Nanoseconds rounded = (deadline_ - arrived_) / 100 + kShortWay;

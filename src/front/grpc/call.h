@@ -1,4 +1,4 @@
-// Call: one call of a client, whatever its method: a stream of HTTP/2 as messages and a status (gRPC's PROTOCOL-HTTP2.md).
+// Call: one call of a client: a stream of HTTP/2 as messages and a status (gRPC's PROTOCOL-HTTP2.md).
 //
 // One thread (its connection's), but for what is said to be of any.
 #pragma once

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kLongContents = 64 * 1024;  // [bytes] of typed values to read, or of a message to unpack
 constexpr size_t kLongestTraceError = 1024;  // [bytes]
 
-// True if a span counts it as an error, by OpenTelemetry's semantic conventions for gRPC servers: UNIMPLEMENTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED, INTERNAL.
+// True if a span counts it as an error, by OpenTelemetry's semantic conventions for gRPC servers: UNIMPLEMENTED,
+// UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL.
 bool is_of_server(Code code) {
   return code == Code::kUnsupported || code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailed;
 }

@@ -1,4 +1,4 @@
-// Inference: what the one request of ModelInfer and the many of ModelStreamInfer share. Included only by this folder's own sources.
+// Inference: the shared part of ModelInfer and ModelStreamInfer. Included only by this folder's sources.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct InferOutcome {
 };
 using InferOutcomeDone = std::function<void(InferOutcome)>;
 
-// Unpacks, decodes and submits the message that the call has received; long ones on threads of their own. `done` is called once, on the
-// call's thread, later.
+// Unpacks, decodes and submits the message that the call has received; long ones on threads of their own. `done` is
+// called once, on the call's thread, later.
 void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDone done);
 
 // The message of an outcome, whose trace says why there is none.

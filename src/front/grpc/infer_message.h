@@ -1,9 +1,9 @@
 // ModelInferRequest → native request, native answer → ModelInferResponse, both as bytes on the wire.
 //
-// Read by hand rather than through generated messages, which would copy every tensor and could take many times the memory of what
-// was received. Raw tensors are not copied where each lies in one piece of the message; otherwise all of them are gathered into one
-// block and the message is let go. Typed contents become packed tensors. The service checks against the model (names, types,
-// shapes); errors in the message itself are refused here, naming the tensor. Pure.
+// Read by hand rather than through generated messages, which would copy every tensor and could take many times the
+// memory of what was received. Raw tensors are not copied where each lies in one piece of the message; otherwise all of
+// them are gathered into one block and the message is let go. Typed contents become packed tensors. The service checks
+// against the model (names, types, shapes); errors in the message itself are refused here, naming the tensor. Pure.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ bool has_long_contents(const MessageBytes& message, size_t above);
 // Where the first raw tensor lies in a message that begins with these bytes [bytes]; 0: they do not say.
 size_t first_raw_tensor(std::span<const std::byte> start);
 
-// A message of at most 2 GiB. Memory that it needs comes from `bodies`. May throw std::bad_alloc. kInvalid: what is wrong.
-// `id` becomes the request's, also where the request is invalid behind it.
+// A message of at most 2 GiB. Memory that it needs comes from `bodies`. May throw std::bad_alloc. kInvalid: what is
+// wrong. `id` becomes the request's, also where the request is invalid behind it.
 Result<serve::InferRequest> decode_infer_request(MessageBytes message, BodyPool& bodies, std::string& id);
 
 // Parts of a request that its answer repeats: the regions of its outputs, in their order; empty without any.

@@ -1,5 +1,6 @@
-// Any bytes are either a ModelInferRequest or an error, however they are cut into pieces. The first byte chooses the pieces. The
-// decoded request says what protobuf's own reader says, stays within its memory, and is answered by a message that protobuf reads.
+// Any bytes are either a ModelInferRequest or an error, however they are cut into pieces. The first byte chooses the
+// pieces. The decoded request says what protobuf's own reader says, stays within its memory, and is answered by a
+// message that protobuf reads.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

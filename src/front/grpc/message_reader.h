@@ -16,10 +16,10 @@ namespace ridge::front::grpc {
 
 class MessageReader {
  public:
-  // Takes bytes up to the end of a message at most: how many. The first raw tensor of a long ModelInferRequest is aligned
-  // if the first of its bytes that are fed say where it lies. Memory follows what has come; throws std::bad_alloc, also
-  // when the pool's budget is spent. kExhausted: the message is longer than the limit; kFailed: its flag is neither 0 nor
-  // 1. Nothing more may be fed then.
+  // Takes bytes up to the end of a message at most: how many. The first raw tensor of a long ModelInferRequest is
+  // aligned if the first of its bytes that are fed say where it lies. Memory follows what has come; throws
+  // std::bad_alloc, also when the pool's budget is spent. kExhausted: the message is longer than the limit; kFailed:
+  // its flag is neither 0 nor 1. Nothing more may be fed then.
   Result<size_t> feed(std::span<const std::byte> bytes, BodyPool& bodies, uint64_t longest);
   // The message that is complete.
   std::optional<MessageBytes> take();

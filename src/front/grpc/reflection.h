@@ -8,8 +8,8 @@
 
 namespace ridge::front::grpc {
 
-// A ServerReflectionRequest → the ServerReflectionResponse; what is not found is an answer, too. Versions v1 and v1alpha are the same
-// on the wire. kInvalid: not such a message.
+// A ServerReflectionRequest → the ServerReflectionResponse; what is not found is an answer, too. Versions v1 and
+// v1alpha are the same on the wire. kInvalid: not such a message.
 Result<std::string> answer_reflection(const MessageBytes& question);
 
 }  // namespace ridge::front::grpc

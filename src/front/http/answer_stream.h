@@ -1,7 +1,7 @@
 // AnswerStream: an answer on its way from the threads that make it to the connection that sends it, piece by piece.
 //
-// The maker never waits. What the client does not read is kept up to kMostWaiting; a client that lets more than that wait is given up, and its
-// connection closes. Thread-safe.
+// The maker never waits. What the client does not read is kept up to kMostWaiting; a client that lets more than that
+// wait is given up, and its connection closes. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ class AnswerStream {
   static constexpr size_t kMostWaiting =
       size_t{1} << 20;  // [bytes]; 250,000 tokens of English without frames, a thousand with 20 logprobs each
 
-  // `filler`: a text without meaning that may be sent at any time between pieces, to see if the client is still there; empty: there is none.
+  // `filler`: a text without meaning that may be sent at any time between pieces, to see if the client is still there;
+  // empty: there is none.
   explicit AnswerStream(std::string_view filler = {}) : filler(filler) {}
 
   // Called by the maker. False: nothing reaches the client any more.

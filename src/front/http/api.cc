@@ -67,7 +67,8 @@ Response model_readiness(const serve::Service& service, const Route& route) {
   return error_response(503, "model '" + route.model + "' is not ready");
 }
 
-// Of a language model OpenAI's model object, which holds the same. As TensorFlow Serving's ModelService.GetModelStatus, in the JSON form of its protobuf.
+// A language model has OpenAI's model object, which holds the same. The form is TensorFlow Serving's
+// ModelService.GetModelStatus, in the JSON of its protobuf.
 Response model_status(const serve::Service& service, const Route& route) {
   std::vector<serve::IndexEntry> versions = service.index(false);
   std::erase_if(versions, [&](const serve::IndexEntry& entry) {

@@ -1,4 +1,4 @@
-// CompletionQueue: the mailbox of an I/O thread. Included by the server's own sources, and by those that answer over HTTP/2.
+// CompletionQueue: the mailbox of an I/O thread. For the server's own sources, and those that answer over HTTP/2.
 //
 // put() and wake() are thread-safe; the rest is of the thread of `context`.
 #pragma once

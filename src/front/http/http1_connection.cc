@@ -438,8 +438,8 @@ void Http1Connection::report(int status) try {
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
 }
 
-// True if the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection
-// instead, and did not get it.
+// True if the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets
+// the connection instead, and did not get it.
 bool Http1Connection::awaits_client() {
   if (begin_ != end_ || thread_.now() - arrived_ < kAnswerPatience) return false;
   pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
@@ -468,8 +468,8 @@ void Http1Connection::written() {
   advance();
 }
 
-// Closing with unread bytes in the socket would send a reset, which can overtake the answer: shut our side, then read until the
-// client has closed its own (RFC 9112, 9.6).
+// Closing with unread bytes in the socket would send a reset, which can overtake the answer: shut our side, then read
+// until the client has closed its own (RFC 9112, 9.6).
 void Http1Connection::linger() {
   if (thread_.draining() && begin_ == end_) return close();
   enter(Phase::kLingering);
@@ -498,9 +498,9 @@ void Http1Connection::enforce_deadline(TimePoint now) {
     timed_out();
 }
 
-// A client that closed its socket and one that only ended its sending look the same (RFC 9293, 3.6). The second must get its
-// answer, so an interim response, which every client skips (RFC 9110, 15.2), is sent: the first resets the connection.
-// HTTP/1.0 has none (the same), and such a client counts as waiting until a reset.
+// A client that closed its socket and one that only ended its sending look the same (RFC 9293, 3.6). The second must
+// get its answer, so an interim response, which every client skips (RFC 9110, 15.2), is sent: the first resets the
+// connection. HTTP/1.0 has none (the same), and such a client counts as waiting until a reset.
 bool Http1Connection::client_is_gone() {
   pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
   if (::poll(&socket, 1, 0) <= 0) return false;

@@ -1,7 +1,7 @@
-// Http1Connection: one client's socket that speaks HTTP/1.1, and the state of the request it is in. Included by the server's own sources only.
+// Http1Connection: one client's socket that speaks HTTP/1.1, and its request's state. For the server's own sources.
 //
 //   handshake → idle → head → body | chunks | discard → handling → writing → idle …      (lingering, closed)
-//                                                                          writing ⇄ streaming, of an answer that is sent as it comes
+//                                                   writing ⇄ streaming, of an answer that is sent as it comes
 //
 // One thread (its IoThread's).
 #pragma once

@@ -1,5 +1,6 @@
-// Http2Session: one HTTP/2 connection of a server (RFC 9113), without its socket: bytes of the client become calls of its streams' handlers, and
-// what these send becomes bytes. By nghttp2, which keeps to the protocol; limits of what a client may cost are here.
+// Http2Session: one HTTP/2 connection (RFC 9113) without its socket: bytes of the client become calls of its streams'
+// handlers, whose output becomes bytes. By nghttp2, which keeps to the protocol; limits of what a client may cost are
+// here.
 //
 // One thread. Handlers may call the session from within their calls.
 #pragma once

@@ -1,5 +1,6 @@
-// Http2Session on any bytes behind the client's greeting, in any pieces, read and unread: never crashes, and holds no more streams and waiting frames
-// than it may. The first byte chooses the pieces; its lowest bit whether the client reads. What the streams get is read as gRPC's messages.
+// Http2Session on any bytes behind the client's greeting, in any pieces, read and unread: never crashes, and holds no
+// more streams and waiting frames than it may. The first byte chooses the pieces; its lowest bit whether the client
+// reads. What the streams get is read as gRPC's messages.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

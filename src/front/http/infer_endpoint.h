@@ -1,8 +1,8 @@
 // InferEndpoint: POST …/infer and …:predict, from the body to the answer.
 //
-// Small bodies are read and small answers written on the I/O thread of their connection, because handing them over would cost
-// more. Large ones go to a few separate threads, so that they do not block other requests; on their connection later requests
-// wait for them. Thread-safe as Handler requires. The service must outlive it.
+// Small bodies are read and small answers written on the I/O thread of their connection, because handing them over
+// would cost more. Large ones go to a few separate threads, so that they do not block other requests; on their
+// connection later requests wait for them. Thread-safe as Handler requires. The service must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // The body of an inference request → native request (Open Inference Protocol, with the binary tensor extension).
 //
-// Pure except for memory reused between calls. Tensors in the binary part are not copied: the request points into the body.
-// Tensors in the JSON part are packed as in base/tensor.h. The service checks against the model (names, types, shapes); errors
-// in the text itself are refused here, naming the tensor. A decoder is for one thread; it keeps the memory of the largest text.
+// Pure except for memory reused between calls. Tensors in the binary part are not copied: the request points into the
+// body. Tensors in the JSON part are packed as in base/tensor.h. The service checks against the model (names, types,
+// shapes); errors in the text itself are refused here, naming the tensor. A decoder is for one thread; it keeps its
+// memory.
 #pragma once
 
 #include <cstdint>

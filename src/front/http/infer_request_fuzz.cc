@@ -1,5 +1,5 @@
-// Any bytes are either an inference request or an error. The first byte chooses the end of the JSON part. The decoded request
-// stays within its memory and is answered: as valid JSON, or as an error.
+// Any bytes are either an inference request or an error. The first byte chooses the end of the JSON part. The decoded
+// request stays within its memory and is answered: as valid JSON, or as an error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -17,9 +17,9 @@ bool is_binary(const AnswerFormat& format, size_t output);
 // "model_name": …, "model_version": …, and "id": … if there is one: members that each answer begins with.
 void append_names(std::string& text, const serve::InferResponse& answer);
 
-// Tensors in binary form are not copied: the response points at them and holds their owners. For one written to a region only
-// name, type and shape are reported: clients take `parameters` for those of a blob. An error names the output that has no JSON
-// form.
+// Tensors in binary form are not copied: the response points at them and holds their owners. For one written to a
+// region only name, type and shape are reported: clients take `parameters` for those of a blob. An error names the
+// output that has no JSON form.
 Result<Response> encode_infer_response(serve::InferResponse answer, const AnswerFormat& format);
 
 // The same response with a coded body.

@@ -1,4 +1,4 @@
-// The inside of Server: one event loop and its connections. Included only by the server's own sources, which is why Asio is visible here.
+// The inside of Server: one event loop and its connections. Only the server's sources include it: it shows Asio.
 //
 // Everything runs on the thread of its mailbox's context.
 #pragma once

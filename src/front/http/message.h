@@ -1,7 +1,7 @@
 // The interface between the HTTP server and the code that answers: requests with their body, responses in pieces.
 //
-// A Request's texts belong to the connection and live until handle() returns; its body lives as long as it is held. Values; a
-// Responder may be used once, from any thread.
+// A Request's texts belong to the connection and live until handle() returns; its body lives as long as it is held.
+// Values; a Responder may be used once, from any thread.
 #pragma once
 
 #include <cstdint>
@@ -77,8 +77,8 @@ struct ReplyTo {
   uint64_t connection = 0;
 };
 
-// A deferred answer. Runs on the connection's thread, so that the calling (worker) thread is free at once. If the answer would
-// take that thread too long: nullopt, and a Responder made from the argument answers when it is done.
+// A deferred answer. Runs on the connection's thread, so that the calling (worker) thread is free at once. If the
+// answer would take that thread too long: nullopt, and a Responder made from the argument answers when it is done.
 using Finish = std::function<std::optional<Response>(const ReplyTo&)>;
 
 class Responder {

@@ -30,8 +30,8 @@ Json taken(Json& object, const char* name) {
   return value;
 }
 
-// The short forms of page/openapi.json: `answer`, `body` and `optionalBody` are schemas of JSON, `errors` are statuses besides those for
-// a key that is missing or does not suffice.
+// The short forms of page/openapi.json: `answer`, `body` and `optionalBody` are schemas of JSON, `errors` are statuses
+// besides those for a key that is missing or does not suffice.
 void expand(Json& operation) {
   for (const bool needed : {true, false})
     if (const Json body = taken(operation, needed ? "body" : "optionalBody"); !body.is_null())

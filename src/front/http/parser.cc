@@ -47,8 +47,8 @@ bool is_address_or_localhost(std::string_view host) {
          (name.size() == kLocal.size() || name[name.size() - kLocal.size() - 1] == '.');
 }
 
-// Keeps only the fields that the connection needs: never builds a container of headers. Parses heads alone: an empty chunked body
-// in two pieces ends Beast 1.74 by an assertion (boostorg/beast#2861), so bodies are ChunkReader's.
+// Keeps only the fields that the connection needs: never builds a container of headers. Parses heads alone: an empty
+// chunked body in two pieces ends Beast 1.74 by an assertion (boostorg/beast#2861), so bodies are ChunkReader's.
 class Collector final : public beast::http::basic_parser<true> {
  public:
   explicit Collector(Head& head) : head_(head) {

@@ -1,4 +1,4 @@
-// Port: what answers behind a port, as its I/O threads see it: the connections that it makes, and when they have been looked at. Thread-safe.
+// Port: what answers behind a port, for its I/O threads: it makes connections and is told of looks. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // The body of TensorFlow Serving's REST predict → native request.
 // https://www.tensorflow.org/tfx/serving/api_rest, "Predict API".
 //
-// {"instances": rows} or {"inputs": tensors}; "signature_name" may be "serving_default". Types and names come from the model, shapes
-// from the nesting of the lists; the service checks them against the model. Pure except for memory reused between calls; one thread.
+// {"instances": rows} or {"inputs": tensors}; "signature_name" may be "serving_default". Types and names come from the
+// model, shapes from the nesting of the lists; the service checks them. Pure but for reused memory; one thread.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@
 
 namespace ridge::front::http {
 
-// {"predictions": rows} or {"outputs": tensors}: the only output without its name, several by their names. Outputs whose name ends in
-// "_bytes" are {"b64": base64}. Errors: an output without a JSON form; rows of different numbers.
+// {"predictions": rows} or {"outputs": tensors}: the only output without its name, several by their names. Outputs
+// whose name ends in "_bytes" are {"b64": base64}. Errors: an output without a JSON form; rows of different numbers.
 Result<Response> encode_predict_response(const serve::InferResponse& answer, PredictForm form);
 
 }  // namespace ridge::front::http

@@ -93,7 +93,7 @@ constexpr RefusedPath kRefused[] = {
 
 using Segments = std::vector<std::string_view>;
 
-// What stands between slashes; a verb (":predict") at the end of a path of /v1 is one more.
+// Parts between slashes; a verb (":predict") at the end of a path of /v1 is one more.
 Segments segments_of(std::string_view path) {
   Segments segments;
   segments.reserve(8);

@@ -1,4 +1,4 @@
-// The table of what the server answers, and which row a request means: method and path → Route, or the status to refuse it with. Pure.
+// The server's calls, and which one a request means: method and path → Route, or the status of a refusal. Pure.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ std::string_view path_of(std::string_view target);
 
 Route route(Method method, std::string_view target);
 
-// Whether the path is one of OpenAI's API, and its errors have that form. /v1/models/NAME and its verbs are TensorFlow Serving's.
+// True if the path belongs to OpenAI's API (form of errors). /v1/models/NAME and its verbs are TensorFlow Serving's.
 bool is_of_openai(std::string_view target);
 
 }  // namespace ridge::front::http

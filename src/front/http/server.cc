@@ -36,8 +36,8 @@ void raise_descriptor_limit() {
 
 }  // namespace
 
-// The first thread accepts and distributes new connections round-robin: with few connections (a handful of persistent clients)
-// the kernel's sharding by hash would leave threads idle.
+// The first thread accepts and distributes new connections round-robin: with few connections (a handful of persistent
+// clients) the kernel's sharding by hash would leave threads idle.
 struct Server::Impl {
   ServerOptions options;
   std::shared_ptr<Port> behind;

@@ -1,5 +1,5 @@
-// Server: a port over TCP or Unix sockets, plain or by TLS, whose connections speak HTTP/1.1 (Handler) or HTTP/2 (StreamPort). Knows nothing of
-// inference.
+// Server: a port over TCP or Unix sockets, plain or by TLS, whose connections speak HTTP/1.1 (Handler) or HTTP/2
+// (StreamPort). Knows nothing of inference.
 //
 // N threads, each with its own event loop and its own connections; nothing is shared between them on the way of a
 // request. Every state of a connection has a deadline, so
@@ -52,8 +52,8 @@ class Server {
   bool responds(std::chrono::milliseconds patience);
   // Makes every answer close its connection, and tells those of HTTP/2 to end; new connections are still accepted.
   void retire();
-  // Stops accepting, closes idle connections at once, lets requests in progress finish, as long as their bytes move, and closes
-  // their connections after the answer. Does not wait.
+  // Stops accepting, closes idle connections at once, lets requests in progress finish, as long as their bytes move,
+  // and closes their connections after the answer. Does not wait.
   void begin_drain();
   // Likewise; returns when all are gone or `patience` has passed (false: some were cut off).
   bool drain(std::chrono::milliseconds patience);

@@ -1,7 +1,7 @@
 // Stream: the bytes of one connection, plain or by TLS. Included by the server's own sources only.
 //
-// Plain it is the socket itself, behind one branch. With TLS the handshake is part of the first read: its answer is the first byte of a
-// request. OpenSSL writes to the socket itself, so SIGPIPE must be ignored.
+// Plain it is the socket itself, behind one branch. With TLS the handshake is part of the first read: its answer is the
+// first byte of a request. OpenSSL writes to the socket itself, so SIGPIPE must be ignored.
 // One thread.
 #pragma once
 
@@ -27,7 +27,8 @@ class Stream {
   using ErrorCode = boost::system::error_code;
   using Socket = boost::asio::generic::stream_protocol::socket;  // of IP or of a path
 
-  // `tls`: null = plain; it may end before the stream. `protocols`: those that a client of TLS may choose, in the form of ALPN; of static storage.
+  // `tls`: null = plain; it may end before the stream. `protocols`: those that a client of TLS may choose, in the form
+  // of ALPN; of static storage.
   Stream(Socket socket, ssl_ctx_st* tls, std::string_view protocols);
 
   Socket& socket() { return socket_; }

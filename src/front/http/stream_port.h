@@ -1,5 +1,5 @@
-// StreamPort: the code behind a port that speaks HTTP/2: it makes a handler for each stream. StreamHost: what carries streams. Thread-safe: every
-// I/O thread calls a port; a host belongs to one of them.
+// StreamPort: the code behind a port that speaks HTTP/2: it makes a handler for each stream. StreamHost: what carries
+// streams. Thread-safe: every I/O thread calls a port; a host belongs to one of them.
 #pragma once
 
 #include <chrono>

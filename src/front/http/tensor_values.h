@@ -24,17 +24,17 @@ struct PackedTensor {
 
 using Elements = std::span<const simdjson::dom::element>;
 
-// A list of values, flat or nested in any way, in row-major order. Their number is that of `shape`; each fits `type` without
-// loss (integers are fine for floating point types). `json_size` [bytes] of the whole text bounds the allocation. The error
-// does not name the tensor.
+// A list of values, flat or nested in any way, in row-major order. Their number is that of `shape`; each fits `type`
+// without loss (integers are fine for floating point types). `json_size` [bytes] of the whole text bounds the
+// allocation. The error does not name the tensor.
 Result<PackedTensor> pack_values(const simdjson::dom::element& values, DataType type, const Shape& shape,
                                  size_t json_size);
 
 // The shape of each row: of lists in lists, or none for a value. Errors: irregular lists, rows that differ.
 Result<Shape> common_shape(Elements rows);
 
-// The values of all rows, one behind the other, each a value or nested lists. BYTES may also be {"b64": base64}, as TensorFlow
-// Serving has them. Otherwise as pack_values().
+// The values of all rows, one behind the other, each a value or nested lists. BYTES may also be {"b64": base64}, as
+// TensorFlow Serving has them. Otherwise as pack_values().
 Result<PackedTensor> pack_rows(Elements rows, DataType type, const Shape& shape, size_t json_size);
 
 // True for {"b64": …}.

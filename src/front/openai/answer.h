@@ -1,5 +1,5 @@
-// OpenAiAnswer: the answer of a language model on its way to a client of OpenAI's API: the pieces of all its prompts and choices become one body, or
-// events of a stream. The client's leaving cancels what is generated for it.
+// OpenAiAnswer: the answer of a language model on its way to a client of OpenAI's API: the pieces of all its prompts
+// and choices become one body, or events of a stream. The client's leaving cancels what is generated for it.
 //
 // Thread-safe: it is filled by step threads, which it never lets wait.
 #pragma once

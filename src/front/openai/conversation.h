@@ -29,7 +29,8 @@ Status read_tools(Conversation& conversation, const simdjson::dom::element& valu
 Status read_documents(Conversation& conversation, const simdjson::dom::element& value, std::string_view name);
 Status read_tool_choice(Conversation& conversation, const simdjson::dom::element& value, std::string_view name);
 
-// The variables of the chat template, and the form of an answer that must be a call. Errors: kInvalid; `about` is then the member that is wrong.
+// The variables of the chat template, and the form of an answer that must be a call. Errors: kInvalid; `about` is then
+// the member that is wrong.
 Status finish_conversation(Conversation conversation, OpenAiRequest& request, std::string& about);
 
 }  // namespace ridge::front::openai

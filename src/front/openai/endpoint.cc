@@ -62,7 +62,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(std::min(text.size(), text.find_first_not_of(kBlanks)));
 }
 
-// Templates end a message with marks of their own, and may trim it: the text is cut behind the last place of the last message's.
+// Templates end a message with marks, and may trim it: the text is cut behind the last message's last place.
 Result<std::string> cut_behind_last_message(std::string text, const Json& variables) {
   const Json* content = &variables["messages"].back()["content"];
   if (content->is_array() && !content->empty()) content = &content->back()["text"];
@@ -75,7 +75,7 @@ Result<std::string> cut_behind_last_message(std::string text, const Json& variab
   return text;
 }
 
-// What a model reads.
+// A model's reader of texts.
 struct Reader {
   const std::string& model;
   const text::Tokenizer& tokenizer;
@@ -93,7 +93,7 @@ struct Reader {
   }
 };
 
-// Of tokens that were the prompt, or of the text that it still has.
+// Text of tokens that were the prompt, or the text that it still has.
 std::string text_of(Prompt& prompt, std::span<const int32_t> tokens, const text::Tokenizer& tokenizer) {
   if (auto* text = std::get_if<std::string>(&prompt)) return std::move(*text);
   return tokenizer.decode(tokens, true);
@@ -144,7 +144,7 @@ http::Response text_response(OpenAiRequest& request, const serve::TextModel& mod
   return response;
 }
 
-// What a request gets that names none.
+// The model of a request that names none.
 template <typename Model>
 Result<Model> only_one(std::vector<Model> all, const char* what) {
   if (all.size() == 1) return std::move(all.front());
@@ -152,7 +152,7 @@ Result<Model> only_one(std::vector<Model> all, const char* what) {
                              : "the request has no 'model', and this server serves several; GET /v1/models lists them");
 }
 
-// Numbers that are written where the answer is sent from; more are a thread's work: so many as text take 0.28 ms (infer_endpoint.cc).
+// Numbers written where the answer is sent from; more are a thread's work: they take 0.28 ms (infer_endpoint.cc).
 constexpr size_t kFewNumbers = 8 * 1024;
 
 // Embeddings on their way to a client.
@@ -169,7 +169,7 @@ struct EmbeddingsAnswer {
 
   size_t numbers() const { return vectors && !vectors->empty() ? vectors->size() * vectors->front().size() : 0; }
 
-  // With what the access log and the trace say.
+  // Adds the text of the access log and the trace.
   http::Response response() {
     http::Response response = encoded();
     response.model = model;
@@ -202,7 +202,7 @@ constexpr uint64_t kBodyRoom = uint64_t{1} << 20;  // [bytes] beside its texts
 constexpr uint64_t kToRead = 8;  // [bytes] of memory per byte of a body, of at least kBodyRoom, while it is read
 constexpr uint64_t kAnswerBytes = 2048;  // of one that has not begun
 
-// What is kept of a request until its answers end; of its form no more than its body had.
+// Memory kept for a request until its answers end; its form takes no more than its body had.
 uint64_t kept_bytes(const OpenAiAnswerOptions& options, uint64_t body_bytes) {
   uint64_t bytes = body_bytes;
   for (const AnswerPrompt& prompt : options.prompts)
@@ -211,7 +211,7 @@ uint64_t kept_bytes(const OpenAiAnswerOptions& options, uint64_t body_bytes) {
   return bytes;
 }
 
-// Those of a key, and of a salt, are told to no other: the number is a part of a digest of both.
+// Cached prefixes of a key, and of a salt, are shared with no other: the number is a part of a digest of both.
 uint64_t prefix_group_of(const std::string& key, const std::string& salt) {
   if (key.empty() && salt.empty()) return 0;
   const std::string both = std::to_string(key.size()) + ":" + key + salt;

@@ -1,9 +1,9 @@
-// OpenAiEndpoint: OpenAI's API over the language models and encoders of a Service: /v1/models, /v1/completions, /v1/chat/completions, /v1/embeddings, and
-// vLLM's /tokenize and /detokenize.
+// OpenAiEndpoint: OpenAI's API over the language models and encoders of a Service: /v1/models, /v1/completions,
+// /v1/chat/completions, /v1/embeddings, and vLLM's /tokenize and /detokenize.
 //
-// Requests are read, put through the template and made tokens by a few threads of their own; the answers come from the models' threads
-// (OpenAiAnswer),
-// embeddings from threads that answer inference. Thread-safe as Handler requires. The service must outlive it.
+// Requests are read, put through the template and made tokens by a few threads of their own; the answers come from the
+// models' threads (OpenAiAnswer), embeddings from threads that answer inference. Thread-safe as Handler requires. The
+// service must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class OpenAiEndpoint {
  public:
   OpenAiEndpoint(serve::Service& service, OpenAiOptions options);
 
-  // Of a body, decoded: what the models that serve can take.
+  // Limit of a decoded body: as much as the serving models can take.
   SizeLimit body_limit(OpenAiCall call) const;
   void handle(const http::Request& request, OpenAiCall call, http::Responder responder);
 
@@ -61,7 +61,7 @@ class OpenAiEndpoint {
 
 // GET /v1/models.
 http::Response models_response(const serve::Service& service);
-// Of one of them; null: there is no such model of that name.
+// Card of one of them; null: no model has that name.
 Json model_card(const serve::Service& service, const std::string& model);
 
 }  // namespace ridge::front::openai

@@ -223,7 +223,7 @@ TEST_F(OpenAiTest, PromptsAreMadeTokensNoFurtherThanTheContext) {
   EXPECT_EQ(refused(post("/detokenize", R"({"tokens":[)" + tokens + "]}"), 400)["param"], "tokens");
 }
 
-// Of a list of the least values memory would be 10 to 90 times the body.
+// Memory for a list of the least values would be 10 to 90 times the body.
 TEST_F(OpenAiTest, NoMoreValuesAreReadThanTheirBodyPaysFor) {
   start({.max_input_bytes = uint64_t{64} << 20});
   const auto list = [](const std::string& before, const std::string& each, const std::string& after) {

@@ -62,7 +62,7 @@ Status read_fraction(OpenAiReading& reading, const dom::element& value, std::str
   RIDGE_ASSIGN((place_in<Path...>(reading)), read_number(value, name, Range));
   return {};
 }
-// Of a member that may only say what is so anyway.
+// Accepts a member only if it states the fixed behaviour.
 template <bool Only>
 Status read_only(OpenAiReading&, const dom::element& value, std::string_view name) {
   if (value.is_bool() && value.get_bool().value_unsafe() == Only) return {};
@@ -187,7 +187,7 @@ constexpr Member kMembers[] = {
     {"guided_choice", kBoth, {read_choice, kChoices}},
     {"regex", kBoth, {read_expression, "string"}, "SGLang's guided_regex"},
     {"json_schema", kBoth, {read_schema, kSchema}, "llama.cpp's guided_json"},
-    // What would make another answer, and is not there.
+    // Members that would change the answer, and are not supported.
     {"use_beam_search", kBoth, kOnly<false>},
     {"chat_template", kChat | kToTokens, kRefused},
     {"functions", kChat, kRefused},
@@ -205,7 +205,7 @@ constexpr Member kMembers[] = {
 
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 
-// Members of other servers that would make another answer. They may say what is so anyway: a neutral number, false, or nothing.
+// Members of other servers that would change the answer. They may state the default: a neutral number, false, nothing.
 struct ForeignMember {
   std::string_view name;
   std::string_view instead;

@@ -1,5 +1,5 @@
-// The table of members of OpenAI's requests: a row has a member's name, the calls that have it, how it is read, its type,
-// bounds and description. Reading (request.cc) and the OpenAPI document follow from it. Pure.
+// The table of members of OpenAI's requests: a row has a member's name, the calls that have it, how it is read, its
+// type, bounds and description. Reading (request.cc) and the OpenAPI document follow from it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ridge::front::openai {
 
-// What is read of a request before its parts are held against each other.
+// Members of a request before they are checked against each other.
 struct OpenAiReading {
   OpenAiCall call;
   OpenAiRequest request = {};

@@ -1,5 +1,6 @@
-// Any bytes are either a request of OpenAI's API or an error. The first byte chooses the call. What was read is within its limits, and answers
-// made of it are JSON. As a model's text, the bytes give the same calls of tools however they are cut.
+// Any bytes are either a request of OpenAI's API or an error. The first byte chooses the call. What was read is within
+// its limits, and answers made of it are JSON. As a model's text, the bytes give the same calls of tools however they
+// are cut.
 #include <array>
 #include <cstddef>
 #include <cstdint>

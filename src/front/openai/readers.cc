@@ -74,7 +74,7 @@ Status read_tokens_to_show(OpenAiReading& reading, const dom::element& value, st
   return {};
 }
 
-// What a schema has that is not done here is the client's to change.
+// An unsupported part of a schema is the client's to change.
 Status read_expression(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   RIDGE_ASSIGN(const std::string_view expression, read_string(value, in_quotes(name)));
   return set_form(reading, text::JsonGrammar::of_expression(expression));
@@ -101,7 +101,7 @@ Status read_schema(OpenAiReading& reading, const dom::element& value, std::strin
   return set_form(reading, text::JsonGrammar::of(schema));
 }
 
-// As vLLM has it: {"json"}, {"regex"}, {"choice"} or {"json_object": true}.
+// Follows vLLM: {"json"}, {"regex"}, {"choice"} or {"json_object": true}.
 Status read_structured(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   if (!value.is_object()) return wrong_member(name, "an object", value);
   for (const dom::key_value_pair pair : dom::object(value.get_object().value_unsafe())) {

@@ -1,5 +1,6 @@
-// Requests of OpenAI's API, /v1/completions, /v1/chat/completions and /v1/embeddings, and of vLLM's /tokenize and /detokenize. One table of members
-// (members.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does, and named. Pure.
+// Requests of OpenAI's API, /v1/completions, /v1/chat/completions and /v1/embeddings, and of vLLM's /tokenize and
+// /detokenize. One table of members (members.cc) says what is read; members that stand nowhere in it are ignored, as
+// vLLM does, and named. Pure.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +41,9 @@ struct OpenAiRequest {
   bool without_thoughts = false;  // they are left out of the answer
   std::vector<std::string> unknown =
       {};  // members that are known nowhere here: kMostUnknown at most, cut to kLongestUnknown
-  // Of embeddings.
+  // For embeddings:
   bool base64 = false;                // FP32, little-endian; else lists of numbers
-  std::optional<int64_t> dimensions;  // the first so many, brought to length 1 again
+  std::optional<int64_t> dimensions;  // the first elements, brought to length 1 again
 };
 
 // At most, of one request; more is refused before it is kept. OpenAI's numbers where it has any.
@@ -55,7 +56,7 @@ constexpr size_t kMostStops = 16, kLongestStop = 4096;  // [bytes] of one
 constexpr size_t kMostStopTokens = 256;
 constexpr size_t kLongestName = 512;  // [bytes] of `user` and `cache_salt`
 
-// What a request goes by that says nothing of it, and what its model does.
+// Defaults for a request that leaves them out, and its model's abilities.
 struct ModelHabits {
   generate::Sampling sampling = {};
   text::AnswerForm answers = text::answer_form_of("");

@@ -38,13 +38,14 @@ void append_ids(std::string& text, std::span<const int32_t> ids) {
   append_list(text, ids.size(), [&](size_t i) { put(text, ids[i]); });
 }
 
-// The most likely ones, as many as were asked for.
+// The most likely ones, in the requested number.
 std::span<const serve::TextToken> alternatives_of(const OpenAiForm& form, const serve::TextToken& token) {
   const size_t most = static_cast<size_t>(std::max(0, form.logprobs));
   return std::span(token.alternatives).first(std::min(token.alternatives.size(), most));
 }
 
-// Texts of tokens may be equal where their bytes are parts of characters; the likelier one counts. The drawn token is always there.
+// Texts of tokens may be equal where their bytes are parts of characters; the likelier one counts. The drawn token is
+// always there.
 void append_top(std::string& text, const OpenAiForm& form, const serve::TextToken& token) {
   std::vector<const serve::TextToken*> shown;
   const auto add = [&](const serve::TextToken& each) {

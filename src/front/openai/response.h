@@ -1,4 +1,5 @@
-// The answers of OpenAI's API as text: whole ones, and the events of streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). Pure.
+// The answers of OpenAI's API as text: whole ones, and the events of streams
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace ridge::front::openai {
 
-// What is the same in all events of an answer.
+// Parts that all events of an answer share.
 struct OpenAiForm {
   OpenAiCall call = OpenAiCall::kCompletion;
   std::string id;
@@ -33,14 +34,14 @@ struct NamedCall {
   ToolCall call;
 };
 
-// What all choices of a prompt begin with; kept once.
+// Beginning of all choices of a prompt; kept once.
 struct AnswerPrompt {
   generate::SharedList<int32_t> ids = {};
   std::string echo = {};                      // its text, where it stands before the answers
   std::vector<serve::TextToken> tokens = {};  // with echo and logprobs; the first has no chance
 };
 
-// Of one choice: what an event adds, or all.
+// Part of one choice: an event's addition, or all.
 struct AnswerPart {
   int choice = 0;
   bool begins = false;                   // nothing of this choice has been sent

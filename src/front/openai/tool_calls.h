@@ -1,7 +1,8 @@
-// Takes a model's answer apart: text, thoughts (<think>…</think>), and calls of tools in the form of its kind (text/answer_form.h).
+// Takes a model's answer apart: text, thoughts (<think>…</think>), and calls of tools in the form of its kind
+// (text/answer_form.h).
 //
-// Text outside them is given on at once. A part between marks that is not a call stays text, marks included; white space around calls and
-// thoughts belongs to them. One thread.
+// Text outside them is given on at once. A part between marks that is not a call stays text, marks included; white
+// space around calls and thoughts belongs to them. One thread.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ struct ToolCall {
   std::string arguments;  // JSON; of an answer that was cut, its begin
 };
 
-// Answers of a model that must call one of these tools ({"function":{"name","parameters"}}), or several of them. kInvalid: a schema of parameters
-// that is not supported, with the tool's name.
+// Answers of a model that must call one of these tools ({"function":{"name","parameters"}}), or several of them.
+// kInvalid: a schema of parameters that is not supported, with the tool's name.
 Result<text::JsonGrammar> call_form(const Json& tools, bool several, const text::CallForm& form);
 
 class ToolCallReader {
@@ -32,8 +33,8 @@ class ToolCallReader {
     std::vector<ToolCall> calls;
   };
   Found add(std::string_view text);
-  // Ends the answer. A call whose end mark is missing counts; a call that was cut counts as far as it goes, if its name is known. `forced`: all is calls, and none
-  // of it is text.
+  // Ends the answer. A call whose end mark is missing counts; a call that was cut counts as far as it goes, if its name
+  // is known. `forced`: all is calls, and none of it is text.
   Found end(bool cut, bool forced);
 
  private:

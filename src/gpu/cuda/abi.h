@@ -1,7 +1,7 @@
-// The binary interface of NVIDIA's driver (libcuda.so.1), as far as ridge uses it: our own declarations, so that the build
-// needs no vendor header; tests/abi compares them with cuda.h. Source: CUDA Driver API,
-// https://docs.nvidia.com/cuda/cuda-driver-api/ (names, order of arguments, values; those of CUDA 13.1, the same in every
-// version with the function).
+// The binary interface of NVIDIA's driver (libcuda.so.1), as far as ridge uses it: our own declarations, so that the
+// build needs no vendor header; tests/abi compares them with cuda.h. Source: CUDA Driver API,
+// https://docs.nvidia.com/cuda/cuda-driver-api/ (names, order of arguments, values; those of CUDA 13.1, the same in
+// every version with the function).
 #pragma once
 
 #include <cstddef>
@@ -123,10 +123,10 @@ struct alignas(64) TensorMap {  // CUtensorMap
 // Enumerators for cuTensorMapEncodeTiled: CUtensorMapDataType, Interleave, Swizzle, L2promotion, FloatOOBfill.
 constexpr int kTensorOfWords = 2, kNoInterleave = 0, kSwizzle128Bytes = 3, kPromote128Bytes = 2, kNoFill = 0;
 
-// NEEDS(name, type), all present since CUDA 10.1, and MAY_HAVE(name, type): the functions to look up. An older driver lacks
-// some of the latter: cuDevicePrimaryCtxRelease_v2, cuGraphInstantiate_v2 and cuIpcOpenMemHandle_v2 replaced the unnumbered
-// names in CUDA 11.0, the pools came with 11.2, cuGraphInstantiateWithFlags and cuDeviceGetUuid_v2 with 11.4,
-// cuTensorMapEncodeTiled with 12.0, cuMemPrefetchAsync_v2 with 12.2.
+// NEEDS(name, type), all present since CUDA 10.1, and MAY_HAVE(name, type): the functions to look up. An older driver
+// lacks some of the latter: cuDevicePrimaryCtxRelease_v2, cuGraphInstantiate_v2 and cuIpcOpenMemHandle_v2 replaced the
+// unnumbered names in CUDA 11.0, the pools came with 11.2, cuGraphInstantiateWithFlags and cuDeviceGetUuid_v2 with
+// 11.4, cuTensorMapEncodeTiled with 12.0, cuMemPrefetchAsync_v2 with 12.2.
 #define RIDGE_CUDA_FUNCTIONS(NEEDS, MAY_HAVE)                                                               \
   NEEDS(cuGetErrorName, int(int, const char**))                                                             \
   NEEDS(cuGetErrorString, int(int, const char**))                                                           \

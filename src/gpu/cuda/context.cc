@@ -33,9 +33,9 @@ Result<CudaContext> CudaContext::retain(std::shared_ptr<const cuda::Library> lib
 
 namespace {
 
-// ONNX Runtime captures its graphs in the global mode: a call of another thread that the driver deems unsafe (allocating, waiting)
-// is refused meanwhile and breaks the capture, unless that thread has declared itself relaxed (CUDA Driver API,
-// cuThreadExchangeStreamCaptureMode). Ours may: none of them touches a stream that another captures.
+// ONNX Runtime captures its graphs in the global mode: a call of another thread that the driver deems unsafe
+// (allocating, waiting) is refused meanwhile and breaks the capture, unless that thread has declared itself relaxed
+// (CUDA Driver API, cuThreadExchangeStreamCaptureMode). Ours may: none of them touches a stream that another captures.
 Status relax_once_per_thread(const cuda::Library& library) {
   thread_local bool relaxed = false;
   if (relaxed) return {};

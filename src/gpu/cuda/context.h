@@ -1,7 +1,7 @@
 // A GPU's primary context: holds the memory, streams and kernels of one GPU. Kept while it is in use, shared with other
 // libraries of the process (cuBLASLt, engines).
 //
-// Handle: copies share it. Any thread may use it; its objects (CudaMemory, CudaStream, …) are used by one thread at a time.
+// Handle: copies share it. Any thread may use it; its objects (CudaMemory, …) are for one thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -103,8 +103,8 @@ Result<CudaHandle<Handle>> CublasLtGemm::State::layout(cublaslt::DataType type, 
   return CudaHandle<Handle>(owner->context, made, library().cublasLtMatrixLayoutDestroy);
 }
 
-// The library is column-major: row-major data is the transposed matrix to it, and dᵀ = bᵀ · aᵀ. So b is its first factor, as
-// stored (n × k) or, if column-major, transposed (k × n); a is its second (k × m), d its result (n × m).
+// The library is column-major: row-major data is the transposed matrix to it, and dᵀ = bᵀ · aᵀ. So b is its first
+// factor, as stored (n × k) or, if column-major, transposed (k × n); a is its second (k × m), d its result (n × m).
 Status CublasLtGemm::State::describe() {
   Handle made = nullptr;
   RIDGE_TRY(check("cublasLtMatmulDescCreate", library().cublasLtMatmulDescCreate(&made, types.compute, types.scale)));

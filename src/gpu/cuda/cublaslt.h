@@ -1,5 +1,5 @@
-// NVIDIA's library of matrix multiplications (cuBLASLt), opened at run time: the best rate of the vendor's own kernels on a
-// GPU.
+// NVIDIA's library of matrix multiplications (cuBLASLt), opened at run time: the best rate of the vendor's own kernels
+// on a GPU.
 //
 // Handle: copies share the open library. A CublasLtGemm is move-only and used by one thread.
 #pragma once
@@ -48,14 +48,14 @@ class CublasLtGemm {
 
 class CublasLt {
  public:
-  // `library`: a path; empty: the environment variable RIDGE_CUBLASLT, else libcublasLt of CUDA 13, 12 or 11 by the loader's
-  // search, then in python's packages (nvidia-cublas), none newer than `newest`. The error says whether there is none
-  // (kNotFound), it is too old (kUnsupported), or it does not start on this GPU.
+  // `library`: a path; empty: the environment variable RIDGE_CUBLASLT, else libcublasLt of CUDA 13, 12 or 11 by the
+  // loader's search, then in python's packages (nvidia-cublas), none newer than `newest`. The error says whether there
+  // is none (kNotFound), it is too old (kUnsupported), or it does not start on this GPU.
   static Result<CublasLt> open(const CudaContext& context, const std::string& library = "", int newest = 1000);
 
   std::string version() const;  // "13.4.1"
-  // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such multiplication for this
-  // GPU.
+  // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such multiplication for
+  // this GPU.
   Result<CublasLtGemm> plan(const GemmProblem& problem, size_t workspace_bytes = size_t{32} << 20) const;
 
  private:

@@ -1,6 +1,6 @@
-// The binary interface of NVIDIA's library of matrix multiplications (cuBLASLt), as far as ridge uses it: our own declarations,
-// so that the build needs no vendor header; tests/abi compares them with cublasLt.h. Source: cuBLASLt API,
-// https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h, cublas_api.h and
+// The binary interface of NVIDIA's library of matrix multiplications (cuBLASLt), as far as ridge uses it: our own
+// declarations, so that the build needs no vendor header; tests/abi compares them with cublasLt.h. Source: cuBLASLt
+// API, https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h, cublas_api.h and
 // library_types.h of cuBLAS 13.4 (names, order of arguments, values, sizes of attributes).
 #pragma once
 

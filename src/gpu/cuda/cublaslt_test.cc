@@ -10,8 +10,8 @@
 namespace ridge::gpu::cuda {
 namespace {
 
-// The tests' values in that precision; by hand from IEEE 754 (FP16), from the upper half of FP32 (BF16), and from the OCP 8-bit
-// floating point specification, E4M3.
+// The tests' values in that precision; by hand from IEEE 754 (FP16), from the upper half of FP32 (BF16), and from the
+// OCP 8-bit floating point specification, E4M3.
 struct EncodedValue {
   int value;
   uint16_t fp16, bf16;
@@ -50,8 +50,8 @@ std::vector<int> some_values(int64_t count, int seed) {
   return values;
 }
 
-// a · b of row-major matrices, as the expected bytes of d: sums of small integers are exact in every type here, and below 256,
-// where BF16 still holds every integer.
+// a · b of row-major matrices, as the expected bytes of d: sums of small integers are exact in every type here, and
+// below 256, where BF16 still holds every integer.
 std::vector<double> reference(const std::vector<int>& a, const std::vector<int>& b, const GemmProblem& problem) {
   std::vector<double> d;
   for (int64_t row = 0; row < problem.m; ++row)

@@ -1,6 +1,6 @@
-// NVIDIA's GPUs through the driver's library (libcuda.so.1), opened at run time: their properties and contexts. A missing or
-// old library, no GPUs and lost GPUs are values with a reason. The build needs nothing of CUDA. For the state of GPUs see
-// gpu/nvml/nvml.h.
+// NVIDIA's GPUs through the driver's library (libcuda.so.1), opened at run time: their properties and contexts. A
+// missing or old library, no GPUs and lost GPUs are values with a reason. The build needs nothing of CUDA. For the
+// state of GPUs see gpu/nvml/nvml.h.
 //
 // Thread-safe, except its objects, which are used by one thread at a time.
 #pragma once
@@ -78,9 +78,9 @@ void visit_fields(auto& visit, Is<CudaDevice> auto& device) {
 // Handle of the open library; copies share it.
 class Cuda {
  public:
-  // `library`: a path; empty: the environment variable RIDGE_CUDA, else libcuda.so.1 by the loader's search. The error says
-  // says if there is no driver (kNotFound), no GPU or a driver that does not start (kUnavailable), or it is too old
-  // (kUnsupported).
+  // `library`: a path; empty: the environment variable RIDGE_CUDA, else libcuda.so.1 by the loader's search. The error
+  // says says if there is no driver (kNotFound), no GPU or a driver that does not start (kUnavailable), or it is too
+  // old (kUnsupported).
   static Result<Cuda> open(const std::string& library = "");
 
   const std::vector<CudaDevice>& devices() const { return devices_; }  // at least one

@@ -7,8 +7,8 @@ namespace ridge::gpu::cuda {
 
 struct Library;
 
-// kExhausted: out of memory; kUnavailable: no usable GPU, or a lost one; kUnsupported: the driver or the GPU cannot do that;
-// kInvalid: the machine code or PTX is wrong; else kFailed.
+// kExhausted: out of memory; kUnavailable: no usable GPU, or a lost one; kUnsupported: the driver or the GPU cannot do
+// that; kInvalid: the machine code or PTX is wrong; else kFailed.
 Error cuda_error(const cuda::Library& library, const char* function, int code);
 
 // The call's outcome as a status.

@@ -24,9 +24,9 @@ class CudaMemory {
   // Uninitialised; kHost is 0, so that all its pages exist. kExhausted: not enough is free.
   static Result<CudaMemory> allocate(const CudaContext& context, size_t bytes, MemoryKind kind = MemoryKind::kDevice);
 
-  // `bytes` of the memory that another process exported as `handle`. That process must keep it until this is destroyed; it may
-  // write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or the
-  // GPU does not share memory between processes.
+  // `bytes` of the memory that another process exported as `handle`. That process must keep it until this is destroyed;
+  // it may write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the
+  // driver or the GPU does not share memory between processes.
   static Result<CudaMemory> open_shared(const CudaContext& context, const CudaShareHandle& handle, size_t bytes);
 
   uint64_t address() const { return address_; }  // as kernels see it; 0: kHost

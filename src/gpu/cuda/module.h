@@ -45,8 +45,8 @@ struct CudaTarget {
   int architecture = 0;  // 89: sm_89
   bool exact = true;     // else PTX, which the driver compiles for the GPU
 };
-// `known`: the compiler's architectures; `capability`: the GPU's, 89 for 8.9. Machine code if it is among the known, else PTX
-// of the newest older one. Errors: the GPU is older than all of them (kUnsupported).
+// `known`: the compiler's architectures; `capability`: the GPU's, 89 for 8.9. Machine code if it is among the known,
+// else PTX of the newest older one. Errors: the GPU is older than all of them (kUnsupported).
 Result<CudaTarget> choose_target(const std::vector<int>& known, int capability);
 
 }  // namespace ridge::gpu::cuda

@@ -1,6 +1,6 @@
-// NVIDIA's run-time compiler (NVRTC), opened at run time: CUDA source in, machine code for one generation of chips out. It
-// needs neither a GPU nor a driver, so compilation can be checked on any machine. Does not run anything. Thread-safe, like the
-// library itself.
+// NVIDIA's run-time compiler (NVRTC), opened at run time: CUDA source in, machine code for one generation of chips out.
+// It needs neither a GPU nor a driver, so compilation can be checked on any machine. Does not run anything.
+// Thread-safe, like the library itself.
 #pragma once
 
 #include <memory>
@@ -34,9 +34,9 @@ struct CudaProgram {
 // Move-only owner of the open library.
 class Nvrtc {
  public:
-  // `library`: a path; empty: the environment variable RIDGE_NVRTC, else libnvrtc of CUDA 13, 12 or 11.2 by the loader's
-  // search, then in python's packages (nvidia-cuda-nvrtc), none newer than `newest`: a driver loads no machine code of a later
-  // CUDA than its own. The error says whether there is none (kNotFound) or it is too old (kUnsupported).
+  // `library`: a path; empty: the environment variable RIDGE_NVRTC, else libnvrtc of CUDA 13, 12 or 11.2 by the
+  // loader's search, then in python's packages (nvidia-cuda-nvrtc), none newer than `newest`: a driver loads no machine
+  // code of a later CUDA. The error: none (kNotFound) or too old (kUnsupported).
   static Result<Nvrtc> open(const std::string& library = "", int newest = 1000);
 
   Nvrtc(Nvrtc&& other) noexcept;
@@ -48,7 +48,7 @@ class Nvrtc {
   const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, …: its target architectures
 
   // `architecture`: 89 means sm_89. `name` appears in the log. A wrong source is kInvalid, with the compiler's log.
-  // Hopper has instructions that no later architecture has: 90 means sm_90a (from NVRTC 12), unless PTX for others is wanted.
+  // Hopper has instructions of its own: 90 means sm_90a (from NVRTC 12), unless PTX for others is wanted.
   Result<CudaProgram> compile(const std::string& source, const std::string& name, int architecture,
                               bool for_later_ones = false) const;
 

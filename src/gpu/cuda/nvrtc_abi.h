@@ -1,5 +1,5 @@
-// The binary interface of NVIDIA's run-time compiler (NVRTC), as far as ridge uses it: our own declarations, so that the build
-// needs no vendor header; tests/abi compares them with nvrtc.h. Source: NVRTC documentation,
+// The binary interface of NVIDIA's run-time compiler (NVRTC), as far as ridge uses it: our own declarations, so that
+// the build needs no vendor header; tests/abi compares them with nvrtc.h. Source: NVRTC documentation,
 // https://docs.nvidia.com/cuda/nvrtc/ (names, order of arguments, result codes).
 #pragma once
 

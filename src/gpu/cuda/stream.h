@@ -1,7 +1,7 @@
-// Work queued on a GPU: a stream runs in order, several run in parallel; events mark points in time; graphs are queued whole.
+// Work queued on a GPU: a stream runs in order, several in parallel; events mark points in time; graphs are whole.
 //
-// Everything here only queues; `synchronize` waits, and reports errors. Memory passed in must live until then. Move-only. One
-// thread at a time; one capture at a time per thread.
+// Everything here only queues; `synchronize` waits, and reports errors. Memory passed in must live until then.
+// Move-only. One thread at a time; one capture at a time per thread.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,8 @@ class CudaStream {
   Status record(const CudaEvent& event) const;
   Status wait(const CudaEvent& event) const;  // before subsequently queued work
 
-  // Copies from and to the CPU's memory. From pinned memory they overlap other work; from other memory the driver may copy
-  // before the call returns.
+  // Copies from and to the CPU's memory. From pinned memory they overlap other work; from other memory the driver may
+  // copy before the call returns.
   Status write(CudaMemory& to, std::span<const std::byte> from, size_t at = 0) const;
   Status read(std::span<std::byte> to, const CudaMemory& from, size_t at = 0) const;
   Status copy(CudaMemory& to, const CudaMemory& from, size_t bytes, size_t at = 0) const;  // on the GPU; `at` of both
@@ -63,8 +63,8 @@ class CudaStream {
   Result<CudaGraph> capture(const std::function<Status()>& queue) const;
   Status launch(const CudaGraph& graph) const;
 
-  // Memory of the GPU's default pool, in this stream's order: cheap after an earlier release. kUnsupported: the driver or the
-  // GPU has no pools. Unreleased memory must no longer be in use at its end.
+  // Memory of the GPU's default pool, in this stream's order: cheap after an earlier release. kUnsupported: the driver
+  // or the GPU has no pools. Unreleased memory must no longer be in use at its end.
   Result<CudaMemory> allocate(size_t bytes) const;
   Status release(CudaMemory memory) const;  // of an allocation made here
   // Moves managed memory to the GPU, or back. kUnsupported: not on this GPU.

@@ -1,5 +1,5 @@
-// The binary interface of NVIDIA's management library, as far as ridge uses it: our own declarations, so that the build needs
-// no vendor header; tests/abi compares them with nvml.h.
+// The binary interface of NVIDIA's management library, as far as ridge uses it: our own declarations, so that the build
+// needs no vendor header; tests/abi compares them with nvml.h.
 // Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/ (names, argument order, layout of structures).
 //
 // The library promises binary compatibility: a structure or signature changes only together with the _vN of a name.
@@ -112,8 +112,8 @@ enum SlowdownBit : uint64_t {
   kDisplayClock = 0x100,
 };
 
-// FUNCTION(name, type): the functions to look up. All are optional except the first block: an older driver lacks the newer
-// ones.
+// FUNCTION(name, type): the functions to look up. All are optional except the first block: an older driver lacks the
+// newer ones.
 #define RIDGE_NVML_REQUIRED(FUNCTION)                             \
   FUNCTION(nvmlInit_v2, int())                                    \
   FUNCTION(nvmlShutdown, int())                                   \

@@ -1,5 +1,5 @@
-// NVIDIA's management library (NVML), opened at run time: the GPUs, their state, and their power limit, which
-// it can change. A missing or old library, missing permission and lost GPUs are values with a reason. Thread-safe, like the
+// NVIDIA's management library (NVML), opened at run time: the GPUs, their state, and their power limit, which it can
+// change. A missing or old library, missing permission and lost GPUs are values with a reason. Thread-safe, like the
 // library itself; a call into a broken driver may hang, so call it in a child process (base/child_process.h) where that
 // matters.
 #pragma once
@@ -32,17 +32,17 @@ class Nvml {
   Result<int> count() const;  // of GPUs known to the driver, including lost ones
   // Everything about one GPU, 0 ≤ index < count(); takes some milliseconds.
   Gpu gpu(int index) const;
-  // Identity and fast-changing values (use, memory, power, heat, clocks, slowdown); nothing else is queried. For frequent
-  // sampling: all values of a GPU take a hundred queries, and more with its links.
+  // Identity and fast-changing values (use, memory, power, heat, clocks, slowdown); nothing else is queried. For
+  // frequent sampling: all values of a GPU take a hundred queries, and more with its links.
   Gpu vitals(int index) const;
   // All energy that the GPU has used since the driver was loaded: GPU::energy_mj, queried alone.
   Reading<int64_t> energy_mj(int index) const;
   // The whole system: versions and all GPUs.
   GpuSystem system() const;
 
-  // A change, which lasts until the driver releases the GPU; only administrators may make it. Errors say what was tried, NVML's
-  // answer and the remedy: kInvalid for a value that the GPU refuses, kUnsupported for a GPU or library that cannot,
-  // kUnavailable for the rest (no permission, lost GPU).
+  // A change, which lasts until the driver releases the GPU; only administrators may make it. Errors say what was
+  // tried, NVML's answer and the remedy: kInvalid for a value that the GPU refuses, kUnsupported for a GPU or library
+  // that cannot, kUnavailable for the rest (no permission, lost GPU).
   Status set_power_limit(int index, int64_t limit_mw) const;
 
  private:

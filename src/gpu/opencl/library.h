@@ -1,5 +1,5 @@
-// The OpenCL loader's functions used by ridge, with the types of Khronos' own headers (Debian: opencl-c-headers). Required
-// functions exist in every version since 1.1; shared virtual memory came with 2.0, its prefetch with 2.1.
+// The OpenCL loader's functions used by ridge, with the types of Khronos' own headers (Debian: opencl-c-headers).
+// Required functions exist in every version since 1.1; shared virtual memory came with 2.0, its prefetch with 2.1.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300

@@ -1,7 +1,7 @@
 // The memory of an OpenCL workspace: buffers of each kind, and copies between them.
 //
-// Pinned memory is CL_MEM_ALLOC_HOST_PTR, mapped once permanently (OpenCL 1.2 specification, 5.2.1); the specification does not
-// guarantee that it is pinned.
+// Pinned memory is CL_MEM_ALLOC_HOST_PTR, mapped once permanently (OpenCL 1.2 specification, 5.2.1); the specification
+// does not guarantee that it is pinned.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -11,8 +11,8 @@
 namespace ridge::gpu::opencl {
 namespace {
 
-// cl_nv_device_attribute_query, OpenCL extension 1; Khronos' headers lack them. cl_uint each; a slot is the device's number and, below
-// it in three bits, the function's.
+// cl_nv_device_attribute_query, OpenCL extension 1; Khronos' headers lack them. cl_uint each; a slot is the device's
+// number and, below it in three bits, the function's.
 constexpr cl_device_info kNvidiaBus = 0x4008, kNvidiaSlot = 0x4009, kNvidiaDomain = 0x400A;
 
 // A text from the library's usual pair of calls; empty if unavailable.

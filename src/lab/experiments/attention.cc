@@ -1,5 +1,5 @@
-// L14: attention through a table of all scores, or by tiles that stay on the chip; in FP32, FP16 and BF16, the latter two also
-// by tiles on the tensor cores.
+// L14: attention through a table of all scores, or by tiles that stay on the chip; in FP32, FP16 and BF16, the latter
+// two also by tiles on the tensor cores.
 #include <fmt/format.h>
 
 #include <optional>
@@ -22,8 +22,8 @@ struct AttentionFormat {
   const char* suffix;  // of the kernels' names
   const char* texts;   // of the kernels
   int tensor_from;     // first architecture whose tensor cores have it
-  // Deviations from the reference, three to five times the largest of right kernels: the table rounds scores, of up to 13, and
-  // weights; tiles on tensor cores round weights alone; other tiles compute in FP32.
+  // Deviations from the reference, three to five times the largest of right kernels: the table rounds scores, of up to
+  // 13, and weights; tiles on tensor cores round weights alone; other tiles compute in FP32.
   double of_table, of_tensor;
 };
 constexpr int kNoTensorCores = 1 << 30;
@@ -64,8 +64,8 @@ Variant by_tiles(std::string name, std::string kernel, size_t queries, size_t th
   return variant;
 }
 
-// Queries are large, so that each looks at few keys: where the weights are nearly equal, a mistake in one tile is within the rounding.
-// About kCheckedQueries rows of each head are compared, spread over all blocks.
+// Queries are large, so that each looks at few keys: where the weights are nearly equal, a mistake in one tile is
+// within the rounding. About kCheckedQueries rows of each head are compared, spread over all blocks.
 void fill_attention(Case& work, std::optional<WordFormat> format, size_t heads, size_t count) {
   const size_t values = heads * count * kHeadWidth;
   std::vector<float> inputs[3];

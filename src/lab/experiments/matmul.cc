@@ -1,5 +1,5 @@
-// L07, L16: a matrix multiplication from memory, by tiles in shared memory, and by blocks in registers; on the CPU in three
-// orders of the same loops; and multiply-adds alone, the upper limit.
+// L07, L16: a matrix multiplication from memory, by tiles in shared memory, and by blocks in registers; on the CPU in
+// three orders of the same loops; and multiply-adds alone, the upper limit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,8 +119,8 @@ Case matmul_case(const Target& target, size_t size) {
   work.buffers.resize(3);
   work.expected.resize(1);
   work.output = 2;
-  // A sum of n products of values below 1 in any order: error below n · 2^-24 · sum of magnitudes ≤ n² · 2^-24 at worst, and
-  // about the square root of that in practice; Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
+  // A sum of n products of values below 1 in any order: error below n · 2^-24 · sum of magnitudes ≤ n² · 2^-24 at
+  // worst, about its square root in practice; Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
   work.tolerance = 1e-6 * static_cast<double>(size) / 8;
   work.flops = 2.0 * static_cast<double>(size * size * size);
   if (target.family == Family::kKernels)

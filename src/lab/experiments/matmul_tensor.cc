@@ -1,5 +1,5 @@
-// L15, L16: matrix multiplications on the tensor cores, ours and the vendor library's, against the cores' rate without memory
-// access.
+// L15, L16: matrix multiplications on the tensor cores, ours and the vendor library's, against the cores' rate without
+// memory access.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,8 +96,8 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
   work.variants.push_back(std::move(variant));
 }
 
-// Ours use mma.sync. Hopper and server Blackwell reach their full rate with other instructions (PTX ISA: wgmma, tcgen05), which
-// the vendor's library uses: there our rate is no limit.
+// Ours use mma.sync. Hopper and server Blackwell reach their full rate with other instructions (PTX ISA: wgmma,
+// tcgen05), which the vendor's library uses: there our rate is no limit.
 bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 120; }
 
 // L15 is about this size, which is too small for L16 on most GPUs.

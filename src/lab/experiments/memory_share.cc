@@ -15,8 +15,8 @@ enum ShareBuffer : size_t { kShareFirst, kShareSecond, kShareResult, kShareSums 
 constexpr float kFactorOfTriad = 0.5F;
 constexpr size_t kSumThreads = 256, kFloatsPerSum = 64;  // as in kernels/memory_share.cu
 
-// Read only: among the loops that measure this CPU's memory for `ridge bench device`, the one with the widest loads. Nothing
-// moves more.
+// Read only: among the loops that measure this CPU's memory for `ridge bench device`, the one with the widest loads.
+// Nothing moves more.
 Variant reading_alone(size_t count) {
   const limits::MemoryKernel* widest = nullptr;
   for (const limits::MemoryKernel* kernel : limits::memory_kernels_for(machine::this_isa()))

@@ -1,5 +1,5 @@
-// L07: a matrix transposed directly, by tiles in shared memory, and by tiles without bank conflicts; on the CPU by tiles, in
-// place or copied.
+// L07: a matrix transposed directly, by tiles in shared memory, and by tiles without bank conflicts; on the CPU by
+// tiles, in place or copied.
 #include <fmt/format.h>
 
 #include <algorithm>

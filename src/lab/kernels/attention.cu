@@ -1,5 +1,5 @@
-// After single.cu or half.cu. L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values, one head per BLOCK_Y, with sums in
-// FP32; `out` is FP32. count is a multiple of 64.
+// After single.cu or half.cu. L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values, one head per
+// BLOCK_Y, with sums in FP32; `out` is FP32. count is a multiple of 64.
 #define WIDTH 64
 
 // In three kernels; the count × count scores of each head are stored in the values' type, as in frameworks.
@@ -44,9 +44,9 @@ DEVICE void values_of(GLOBAL const ELEMENT* scores, GLOBAL const ELEMENT* v, GLO
   out[(head * count + top + THREAD_Y) * WIDTH + left + THREAD_X] = sum;
 }
 
-// In one kernel, like FlashAttention: a thread keeps one query and its sums in registers while iterating over tiles of keys and
-// values. Four keys at a time: a larger score rescales the sums so far. (Dao et al. 2022, algorithm 1; Milakov and Gimelshein
-// 2018 for the running softmax.)
+// In one kernel, like FlashAttention: a thread keeps one query and its sums in registers while iterating over tiles of
+// keys and values. Four keys at a time: a larger score rescales the sums so far. (Dao et al. 2022, algorithm 1; Milakov
+// and Gimelshein 2018 for the running softmax.)
 #define QUERIES 64
 #define TOGETHER 32
 #define AT_A_TIME 4

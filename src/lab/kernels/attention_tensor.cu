@@ -1,10 +1,12 @@
-// L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values of FP16 or BF16, one head per BLOCK_Y, sums in FP32,
-// on the tensor cores (kernels/warp_matrix.cu, warp_rows.cu). count is a multiple of 128. A row of 64 values is 32 words.
+// L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values of FP16 or BF16, one head per BLOCK_Y, sums
+// in FP32, on the tensor cores (kernels/warp_matrix.cu, warp_rows.cu). count is a multiple of 128. A row of 64 values
+// is 32 words.
 //
 // A block of four warps has 128 queries, a warp 32 of them: each word of keys and values that a warp reads serves two
-// multiplications. Keys and values come in tiles of 64, of which one is multiplied while the next is fetched; scores, weights and
-// sums stay in registers: the scores of two multiplications already have the layout of the next one's left side. The sums so far
-// are rescaled only where a row's largest score moved. Source: Dao, "FlashAttention-2", 2023, algorithm 1 and section 3.3.
+// multiplications. Keys and values come in tiles of 64, of which one is multiplied while the next is fetched; scores,
+// weights and sums stay in registers: the scores of two multiplications already have the layout of the next one's left
+// side. The sums so far are rescaled only where a row's largest score moved. Source: Dao, "FlashAttention-2", 2023,
+// algorithm 1 and section 3.3.
 #define KEYS 64
 #define KEYS_TILE (KEYS * ROW)  // words
 #define FACTOR 0.18033688f  // log2 e / √64: e^(x / √64) = 2^(x · FACTOR)
@@ -44,7 +46,8 @@ DEVICE void fetch_tiles(SHARED_POINTER WORD* keys, SHARED_POINTER WORD* values, 
   COPIES_QUEUED();
 }
 
-// Turns a row's scores into weights; total is this thread's part of their sum. `most`: the largest score yet, over the tiles.
+// Turns a row's scores into weights; total is this thread's part of their sum. `most`: the largest score yet, over the
+// tiles.
 DEVICE void weigh(float (*score)[4], float (*sum)[4], float* most, float* total WITH_SCRATCH) {
   float now[2];
   UNROLL

@@ -1,5 +1,5 @@
-// L09. Every element takes one of two branches, by its sign. Diverging threads of a warp run both branches in sequence; uniform
-// warps run one. Only the positions of the negative elements differ: alternating, or half and half.
+// L09. Every element takes one of two branches, by its sign. Diverging threads of a warp run both branches in sequence;
+// uniform warps run one. Only the positions of the negative elements differ: alternating, or half and half.
 #define STEPS 64
 
 KERNEL two_ways(GLOBAL const float* RESTRICT in, GLOBAL float* RESTRICT out) {

@@ -1,5 +1,5 @@
-// Values of 16 bits: FP16 is IEEE 754 binary16, BF16 the upper half of binary32. Two of them, or one of TF32 (the upper 19 bits
-// of binary32), are a word. Kernels compute in FP32.
+// Values of 16 bits: FP16 is IEEE 754 binary16, BF16 the upper half of binary32. Two of them, or one of TF32 (the upper
+// 19 bits of binary32), are a word. Kernels compute in FP32.
 #define FP16 0
 #define BF16 1
 #define TF32 2

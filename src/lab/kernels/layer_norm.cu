@@ -1,5 +1,5 @@
-// L13. out = sigmoid(layer_norm(in)) of rows of `columns` floats: mean and variance of a row become 0 and 1, then scale and shift per
-// column. One block of 256 threads per row; columns is a multiple of 256.
+// L13. out = sigmoid(layer_norm(in)) of rows of `columns` floats: mean and variance of a row become 0 and 1, then scale
+// and shift per column. One block of 256 threads per row; columns is a multiple of 256.
 #define THREADS 256
 #define EPSILON 1e-5f
 

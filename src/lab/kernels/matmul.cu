@@ -27,9 +27,9 @@ KERNEL_OF(TILE, TILE) matmul_tiles(GLOBAL const float* RESTRICT a, GLOBAL const 
   c[row * size + column] = sum;
 }
 
-// A block of 256 threads computes 128 × 128 results, a thread 8 × 8 of them in registers: 16 loads from shared memory for 64
-// multiply-adds. Its rows and columns are two groups of four, 64 apart, so that neighbouring threads read neighbouring float4.
-// a is transposed in shared memory. size is a multiple of 128.
+// A block of 256 threads computes 128 × 128 results, a thread 8 × 8 of them in registers: 16 loads from shared memory
+// for 64 multiply-adds. Its rows and columns are two groups of four, 64 apart, so that neighbouring threads read
+// neighbouring float4. a is transposed in shared memory. size is a multiple of 128.
 #define WIDE 128
 #define DEEP 8
 

@@ -1,13 +1,14 @@
-// After matmul_tensor.cu and warp_group.cu. The same product for Hopper, in blocks of 128 × 256: two groups of four warps multiply
-// 64 rows of a with 256 of b, both in shared memory, without reading them into registers. One thread asks the tensor memory
-// accelerator for whole steps, up to three ahead; a step's memory is filled again when both groups have done with it, while the next
-// multiplications already run. Boxes lie as PIECE_AT has it (CU_TENSOR_MAP_SWIZZLE_128B).
+// After matmul_tensor.cu and warp_group.cu. The same product for Hopper, in blocks of 128 × 256: two groups of four
+// warps multiply 64 rows of a with 256 of b, both in shared memory, without reading them into registers. One thread
+// asks the tensor memory accelerator for whole steps, up to three ahead; a step's memory is filled again when both
+// groups have done with it, while the next multiplications already run. Boxes lie as PIECE_AT has it
+// (CU_TENSOR_MAP_SWIZZLE_128B).
 #define GROUP_STAGES 4
 #define GROUP_STAGE ((SIDE + 256) * ROW)  // words
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-// Rows of 128 bytes, swizzled, from a multiple of 1024 bytes on; those 8 rows on are 1024 bytes on.
-// Source: PTX ISA, "Matrix Descriptor Format" of wgmma: address, leading and stride offset in units of 16 bytes, swizzling 1 of 128
+// Rows of 128 bytes, swizzled, from a multiple of 1024 bytes on; those 8 rows on are 1024 bytes on. Source: PTX ISA,
+// "Matrix Descriptor Format" of wgmma: address, leading and stride offset in units of 16 bytes, swizzling 1 of 128
 // bytes.
 DEVICE unsigned long long matrix_at(const WORD* rows) {
   return ((shared_address(rows) & 0x3ffff) >> 4) | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;

@@ -1,11 +1,11 @@
-// L15, L16. c[row][column] = the product of row `row` of a and row `column` of b (b is transposed, like the weights of a linear
-// layer), on the tensor cores: squares of `size`, whose rows hold `words` words (kernels/warp_matrix.cu, warp_rows.cu). size is a
-// multiple of the block's columns, words of 32.
+// L15, L16. c[row][column] = the product of row `row` of a and row `column` of b (b is transposed, like the weights of
+// a linear layer), on the tensor cores: squares of `size`, whose rows hold `words` words (kernels/warp_matrix.cu,
+// warp_rows.cu). size is a multiple of the block's columns, words of 32.
 //
-// A block of eight warps computes 128 × 128 or 128 × 256 results, a warp 64 × 32 or 64 × 64 of them in registers. Shared memory
-// holds STAGES steps of 32 words of each row: one is multiplied while the others are filled, and the operands of the next
-// multiplication are read during the present one. Wide blocks read two thirds as many bytes per multiply-add from shared memory,
-// and need more of it.
+// A block of eight warps computes 128 × 128 or 128 × 256 results, a warp 64 × 32 or 64 × 64 of them in registers.
+// Shared memory holds STAGES steps of 32 words of each row: one is multiplied while the others are filled, and the
+// operands of the next multiplication are read during the present one. Wide blocks read two thirds as many bytes per
+// multiply-add from shared memory, and need more of it.
 // Structure: NVIDIA, CUTLASS, "Efficient GEMM in CUDA" (pipelining).
 #define SIDE 128
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -74,7 +74,7 @@ DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c,
       load(of_a[(k + 1) % 2], of_b[(k + 1) % 2], k == 3 ? next : now, (k + 1) % 4, columns GIVE_SCRATCH);
       if (k < parts && step + STAGES - 1 < steps)
         fetch(filled + k * SIDE * ROW, (k == 0 ? a : b + (k - 1) * SIDE * words) + (STAGES - 2) * ROW, words);
-      if (k == parts - 1) COPIES_QUEUED();  // also where nothing is left to fetch, so that the count of those queued is the same
+      if (k == parts - 1) COPIES_QUEUED();  // also with nothing left to fetch: the count queued stays
       UNROLL
       for (int i = 0; i < 4; ++i)
         UNROLL

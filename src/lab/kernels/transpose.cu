@@ -1,5 +1,5 @@
-// L04, L07. out[column][row] = in[row][column] of a square of `size` floats; size is a multiple of 32. Blocks of 32 × 8 threads
-// move tiles of 32 × 32.
+// L04, L07. out[column][row] = in[row][column] of a square of `size` floats; size is a multiple of 32. Blocks of 32 × 8
+// threads move tiles of 32 × 32.
 #define TILE 32
 #define ROWS 8
 

@@ -1,8 +1,9 @@
-// After warp_rows.cu, for Hopper alone (sm_90a). Multiplications of matrices in shared memory by the 128 threads of a warp group,
-// which go on while the threads do: c[64][256] += a[64][8 words] · b[256][8 words]ᵀ. And copies of boxes of a matrix in global
-// memory by the tensor memory accelerator, whose arrival a barrier in shared memory counts in bytes.
-// Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", "Data Movement and Conversion
-// Instructions: cp.async.bulk.tensor" and "Parallel Synchronization and Communication Instructions: mbarrier".
+// After warp_rows.cu, for Hopper alone (sm_90a). Multiplications of matrices in shared memory by the 128 threads of a
+// warp group, which go on while the threads do: c[64][256] += a[64][8 words] · b[256][8 words]ᵀ. And copies of boxes of
+// a matrix in global memory by the tensor memory accelerator, whose arrival a barrier in shared memory counts in bytes.
+// Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", "Data Movement and
+// Conversion Instructions: cp.async.bulk.tensor" and "Parallel Synchronization and Communication Instructions:
+// mbarrier".
 #ifdef __OPENCL_VERSION__
 #define TENSOR GLOBAL const WORD*
 #else
@@ -69,9 +70,10 @@ DEVICE void fetch_box(WORD* to, const TENSOR_MAP* map, int word, int row, ARRIVA
                "%128, %129, p, 1, 1" turned ";\n}"                                                                                \
                : RIDGE_64(0), RIDGE_64(64)                                                                                     \
                : "l"(a), "l"(b), "r"(more))
-// a, b: descriptors of matrices in shared memory. Thread t of the group holds in c[4 · i + j] row 16 · (t / 32) + t % 32 / 4 + j / 2 · 8,
-// column 8 · i + t % 4 · 2 + j % 2. Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", D.
-// Without `more`, c is replaced instead of added to: no other instruction may write it while multiplications are under way.
+// a, b: descriptors of matrices in shared memory. Thread t of the group holds in c[4 · i + j] row 16 · (t / 32) + t %
+// 32 / 4 + j / 2 · 8, column 8 · i + t % 4 · 2 + j % 2. Source: PTX ISA, "Register Fragments for
+// wgmma.mma_async.m64nNk16", D. Without `more`, c is replaced instead of added to: no other instruction may write it
+// while multiplications are under way.
 DEVICE void multiply_group(float* c, unsigned long long a, unsigned long long b, const int more, const int format) {
   if (format == FP16) RIDGE_WGMMA("m64n256k16", "f16", ", 0, 0");
   if (format == BF16) RIDGE_WGMMA("m64n256k16", "bf16", ", 0, 0");

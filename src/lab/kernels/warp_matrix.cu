@@ -1,11 +1,12 @@
-// After half.cu. Multiplications of small matrices by the 32 threads of a warp: c[16][8] += a[16][8 words] · b[8][8 words]ᵀ,
-// where a 32-bit word holds two values of FP16 or BF16, or one of TF32. Thread `lane` = 4 · group + place of the warp holds
+// After half.cu. Multiplications of small matrices by the 32 threads of a warp: c[16][8] += a[16][8 words] · b[8][8
+// words]ᵀ, where a 32-bit word holds two values of FP16 or BF16, or one of TF32. Thread `lane` = 4 · group + place of
+// the warp holds
 //   of a the words (row group, word place), (group + 8, place), (group, place + 4), (group + 8, place + 4),
 //   of b the words (row group, word place), (group, place + 4),
-//   of c the values (row group, column 2 · place), (group, 2 · place + 1), (group + 8, 2 · place), (group + 8, 2 · place + 1).
-// Source: PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type" and "mma.m16n8k8" (TF32). Turing only has the
-// FP16 instruction with half as many words, which is issued twice, and neither BF16 nor TF32.
-// OpenCL has no such instructions: shared memory emulates them, slowly, so that layouts can be checked on any device.
+//   of c the values (row group, column 2 · place), (group, 2 · place + 1), (group + 8, …), (group + 8, … + 1).
+// Source: PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type" and "mma.m16n8k8" (TF32). Turing only
+// has the FP16 instruction with half as many words, which is issued twice, and neither BF16 nor TF32. OpenCL has no
+// such instructions: shared memory emulates them, slowly, so that layouts can be checked on any device.
 #ifdef __OPENCL_VERSION__
 #undef UNROLL
 #define UNROLL __attribute__((opencl_unroll_hint(1)))  // emulated, a kernel unrolled takes a minute to compile
@@ -34,9 +35,9 @@ void multiply(float* c, const WORD* a, const WORD* b, const int format WITH_SCRA
   BARRIER();
 }
 
-// Four matrices of eight rows of 16 bytes: thread `lane` gives the address of row lane % 8 of matrix lane / 8, and to[i] is the
-// word (row group, word place) of matrix i. Turned, it is the values (2 · place, group) and (2 · place + 1, group) of a matrix of
-// 16-bit values. Source: PTX ISA, "ldmatrix".
+// Four matrices of eight rows of 16 bytes: thread `lane` gives the address of row lane % 8 of matrix lane / 8, and
+// to[i] is the word (row group, word place) of matrix i. Turned, it is the values (2 · place, group) and (2 · place +
+// 1, group) of a matrix of 16-bit values. Source: PTX ISA, "ldmatrix".
 void load_four(WORD* to, SHARED_POINTER const WORD* row WITH_SCRATCH) {
   const int lane = THREAD_X % 32;
   SHARED_POINTER WORD* mine = warp_scratch + THREAD_X / 32 * 192;

@@ -1,6 +1,6 @@
-// After warp_matrix.cu. Operands of its multiplications from rows of 32 words (128 bytes) in shared memory. A row is eight pieces
-// of 16 bytes; row r keeps piece p at p ^ (r % 8). So neither the eight rows that one matrix of ldmatrix reads nor the eight pieces
-// that eight threads copy share a bank.
+// After warp_matrix.cu. Operands of its multiplications from rows of 32 words (128 bytes) in shared memory. A row is
+// eight pieces of 16 bytes; row r keeps piece p at p ^ (r % 8). So neither the eight rows that one matrix of ldmatrix
+// reads nor the eight pieces that eight threads copy share a bank.
 #define ROW 32
 #define PIECE_AT(row, piece) ((row)*ROW + (((piece) ^ ((row)&7)) * 4))
 

@@ -1,5 +1,5 @@
-// Kernels that measure a rate of multiply-adds by counting them: in a chain each step adds a known number, so the output shows
-// the number of steps. Private to limits/accelerator.
+// Kernels that measure a rate of multiply-adds by counting them: in a chain each step adds a known number, so the
+// output shows the number of steps. Private to limits/accelerator.
 #pragma once
 
 #include <cstdint>

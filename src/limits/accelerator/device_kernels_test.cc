@@ -1,5 +1,5 @@
-// The kernels that measure a device: they compile for absent GPUs, and compute correctly on pocl, an implementation of OpenCL
-// for CPUs, which ./dev setup installs.
+// The kernels that measure a device: they compile for absent GPUs, and compute correctly on pocl, an implementation of
+// OpenCL for CPUs, which ./dev setup installs.
 #include "gpu/device.h"
 #include "limits/accelerator/kernels.h"
 
@@ -21,8 +21,8 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// This machine (pocl), with small limits, so that everything runs quickly and in little memory: 8 MiB buffers, 64 KiB of
-// "cache".
+// This machine (pocl), with small limits, so that everything runs quickly and in little memory: 8 MiB buffers, 64 KiB
+// of "cache".
 Result<gpu::Device> small_opencl_device() {
   RIDGE_ASSIGN(gpu::Device device, gpu::open_device("opencl:0"));
   device.facts.memory_bytes = 64 << 20;
@@ -83,7 +83,8 @@ TEST_P(EveryGeneration, OfCudaGpusHasItsTiles) {
     }
 }
 
-// No tensor core of Hopper or server Blackwell multiplies FP8 by mma.sync: what compiles for them is emulated, and measures additions.
+// No tensor core of Hopper or server Blackwell multiplies FP8 by mma.sync: what compiles for them is emulated, and
+// measures additions.
 TEST(Mma, HasNoFp8WhereItIsEmulated) {
   for (const int capability : {80, 90, 100, 103, 110})
     EXPECT_EQ(shape_of(Precision::kFp8, capability), nullptr) << capability;

@@ -196,8 +196,8 @@ std::vector<MetricOf<PeakRow>> gemm_metrics(const gpu::Device& device) {
 }
 
 RandomBits random_bits_of(Precision precision) {
-  // Keeps sign and fraction, sets the exponent to that of 1/2 (IEEE 754-2019; BF16 and TF32 as binary32; E4M3: Micikevicius et
-  // al., "FP8 Formats for Deep Learning", 2022, table 1).
+  // Keeps sign and fraction, sets the exponent to that of 1/2 (IEEE 754-2019; BF16 and TF32 as binary32; E4M3:
+  // Micikevicius et al., "FP8 Formats for Deep Learning", 2022, table 1).
   switch (precision) {
     case Precision::kFp64: return {0xFFFFFFFF, 0, 0x800FFFFF, 0x3FE00000};
     case Precision::kFp16: return {0x83FF83FF, 0x38003800, 0x83FF83FF, 0x38003800};

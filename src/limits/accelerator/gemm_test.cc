@@ -49,8 +49,8 @@ std::vector<std::byte> bytes_of(auto value) {
   return bytes;
 }
 
-// IEEE 754-2019: binary16 0x3555 is 0.333251953125, 0xC000 −2, 0x0001 2⁻²⁴. "FP8 Formats for Deep Learning", table 1: E4M3 0x7E is
-// 448, 0x38 is 1, 0x01 is 2⁻⁹.
+// IEEE 754-2019: binary16 0x3555 is 0.333251953125, 0xC000 −2, 0x0001 2⁻²⁴. "FP8 Formats for Deep Learning", table 1:
+// E4M3 0x7E is 448, 0x38 is 1, 0x01 is 2⁻⁹.
 TEST(ValueAt, ReadsEveryTypeAsItsStandardHasIt) {
   EXPECT_EQ(value_at(Precision::kFp16, bytes_of(uint16_t{0x3555}), 0), 0.333251953125);
   EXPECT_EQ(value_at(Precision::kFp16, bytes_of(uint16_t{0xC000}), 0), -2);

@@ -1,5 +1,5 @@
-// The source of the kernels that measure a device: written once in the subset that src/gpu/dialect.cu defines for CUDA and
-// OpenCL; embedded at build.
+// The source of the kernels that measure a device: written once in the subset that src/gpu/dialect.cu defines for CUDA
+// and OpenCL; embedded at build.
 #pragma once
 
 #include <initializer_list>

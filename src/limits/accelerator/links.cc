@@ -26,8 +26,8 @@ struct Lane {
   gpu::Step step() const { return {gpu::Copy{from, to}, queue}; }
 };
 
-// Copies in both directions use two queues; for pageable memory, which drivers copy in the calling thread, two workspaces and
-// two threads.
+// Copies in both directions use two queues; for pageable memory, which drivers copy in the calling thread, two
+// workspaces and two threads.
 struct Link {
   std::unique_ptr<gpu::Workspace> first, second;
   int64_t bytes = 0;

@@ -1,5 +1,5 @@
-// Measures a device's best rates, beside the expected ones: peaks per precision, bandwidth per memory level, the path to the
-// host and the cost of starting work; with clock, power and slowdowns during the measurement.
+// Measures a device's best rates, beside the expected ones: peaks per precision, bandwidth per memory level, the path
+// to the host and the cost of starting work; with clock, power and slowdowns during the measurement.
 //
 // Method: limits/metric.h. Kernel results are checked after every visit.
 #pragma once

@@ -65,8 +65,9 @@ int64_t dram_bytes(const gpu::DeviceFacts& facts) {
   return std::min(wanted, most) / kMiB * kMiB;
 }
 
-// On GPUs whose cache is in two partitions, each keeps what its own multiprocessors read (NVIDIA A100 Tensor Core GPU Architecture, "A100
-// L2 cache"): data read by both fit up to half of the size, and a half is at the edge. On CPUs less may fit into the nearer caches.
+// On GPUs whose cache is in two partitions, each keeps what its own multiprocessors read (NVIDIA A100 Tensor Core GPU
+// Architecture, "A100 L2 cache"): data read by both fit up to half of the size, and a half is at the edge. On CPUs less
+// may fit into the nearer caches.
 int64_t cache_bytes(const gpu::DeviceFacts& facts) {
   return facts.last_cache_bytes / (gpu::runs_on_cpu(facts) ? 2 : 4);
 }

@@ -13,8 +13,9 @@ namespace {
 constexpr size_t kWarp = 32;
 constexpr int kLatest = 1000;
 
-// PTX ISA 8.5, 9.7.14.5: shapes, and the targets whose tensor cores have them. FP8 by mma.sync is native to 8.9 and 12.x (QMMA); for 9.0,
-// 10.x and 11.0 the assembler emulates it by FP16 products of constants, which it moves out of the loop (their SASS by NVRTC 12.4 and 13.5).
+// PTX ISA 8.5, 9.7.14.5: shapes, and the targets whose tensor cores have them. FP8 by mma.sync is native to 8.9 and
+// 12.x (QMMA); for 9.0, 10.x and 11.0 the assembler emulates it by FP16 products of constants, which it moves out of
+// the loop (their SASS by NVRTC 12.4 and 13.5).
 constexpr MmaShape kShapes[] = {{Precision::kFp64, "FP64_8x8x4", 8, 8, 4, 80, kLatest},
                                 {Precision::kTf32, "TF32_16x8x8", 16, 8, 8, 80, kLatest},
                                 {Precision::kFp16, "FP16_16x8x8", 16, 8, 8, 75, 79},

@@ -1,7 +1,7 @@
-// Peaks by our own kernels on tensor cores (kernels/mma.cu): PTX's mma.sync instructions. Private to limits/accelerator.
+// Peaks by our kernels on tensor cores (kernels/mma.cu): PTX's mma.sync. Private to limits/accelerator.
 //
-// Hopper and server Blackwell reach their full rate only with instructions that fetch their operands from shared memory (wgmma,
-// tcgen05), which cuBLASLt uses.
+// Hopper and server Blackwell reach their full rate only with instructions that fetch their operands from shared memory
+// (wgmma, tcgen05), which cuBLASLt uses.
 #pragma once
 
 #include <vector>

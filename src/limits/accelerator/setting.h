@@ -1,5 +1,5 @@
-// A device's identity and settings: measured figures hold only for these. Another driver compiles and schedules differently, a
-// power limit lowers clocks, error correction costs bandwidth, a slice of a divided GPU has less of everything.
+// A device's identity and settings: measured figures hold only for these. Another driver compiles and schedules
+// differently, a power limit lowers clocks, error correction costs bandwidth, a slice of a GPU has less of everything.
 //
 // Locked clocks are not included: no library reports them. They show while the GPU is measured (limits/metric_result.h,
 // GpuConditions), and users of such figures say so. Plain values.

@@ -1,7 +1,6 @@
-// Measured figures of devices, stored between runs beside the CPU's (limits/limits_file.h): per device a list of measurements
-// with their settings, newest last.
-//   "cards": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as to_json of DeviceMeasurement writes
-// it>}]}
+// Measured figures of devices, stored between runs beside the CPU's (limits/limits_file.h): per device a list of
+// measurements with their settings, newest last.
+//   "cards": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <to_json of DeviceMeasurement>}]}
 #pragma once
 
 #include <functional>
@@ -25,9 +24,10 @@ StoredLimits recall(const gpu::DeviceFacts& facts, const Setting& now, const std
 
 using MeasureDevice = std::function<Result<DeviceMeasurement>()>;
 
-// The figures of a device: recalled, unless `fresh` is set or they were given less time than options.most_seconds; otherwise
-// measured and stored. Interrupted measurements are not stored, nor (unless options.keep_disturbed) those of a busy machine. A damaged or unwritable file costs one warning and nothing
-// else. Processes that find no figures at the same time measure in sequence.
+// The figures of a device: recalled, unless `fresh` is set or they were given less time than options.most_seconds;
+// otherwise measured and stored. Interrupted measurements are not stored, nor (unless options.keep_disturbed) those of
+// a busy machine. A damaged or unwritable file costs one warning and nothing else. Processes that find no figures at
+// the same time measure in sequence.
 Result<DeviceMeasurement> recall_or_measure(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
                                             bool fresh, const MeasureDevice& measure);
 

@@ -124,8 +124,8 @@ void add_link(DeviceMeasurement& measured, const References& references) {
           Origin::kDerived);
 }
 
-// The catalogue does not list the tensor cores' FP64: it follows from their rate. Where the lanes' is not listed either, it is an
-// export model with less than its chip has (H800).
+// The catalogue does not list the tensor cores' FP64: it follows from their rate. Where the lanes' is not listed
+// either, it is an export model with less than its chip has (H800).
 std::optional<catalogue::CataloguePeak> fp64_peak(const catalogue::CatalogueDevice& device, bool lanes) {
   const auto listed = catalogue::peak(device, catalogue::Arithmetic::kFp64);
   const Result<catalogue::PeakTables> tables = catalogue::peak_tables();

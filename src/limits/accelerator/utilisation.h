@@ -1,5 +1,5 @@
-// Compares a device's figures with their references: its datasheet, the best measured here, the CPU's own measured limit where
-// OpenCL runs on it, and the rate of its PCIe link. Pure.
+// Compares a device's figures with their references: its datasheet, the best measured here, the CPU's own measured
+// limit where OpenCL runs on it, and the rate of its PCIe link. Pure.
 #pragma once
 
 #include <optional>
@@ -22,13 +22,14 @@ struct References {
   std::string link;                        // "PCIe 4.0 x16", or why it is not known
 };
 
-// The catalogue's device for `facts`: by its name, compute capability, multiprocessors, memory (within 12 %: usable against
-// nominal) and, where that leaves several, clock (within 2 %).
+// The catalogue's device for `facts`: by its name, compute capability, multiprocessors, memory (within 12 %: usable
+// against nominal) and, where that leaves several, clock (within 2 %).
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
                                                 const gpu::DeviceFacts& facts);
 
-// The datasheet's figure for a peak reached in this way; absent where it refers to other units: it lists the plain lanes for
-// FP64 and FP32, and for narrower types the tensor cores, if the device has any. FP64 of tensor cores is derived (data/tensor_rates.csv).
+// The datasheet's figure for a peak reached in this way; absent where it refers to other units: it lists the plain
+// lanes for FP64 and FP32, and for narrower types the tensor cores, if the device has any. FP64 of tensor cores is
+// derived (data/tensor_rates.csv).
 std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::CatalogueDevice& device, Precision precision,
                                                        std::string_view way);
 

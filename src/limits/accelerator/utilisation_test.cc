@@ -153,7 +153,8 @@ TEST(Utilisation, OfTheBestHereAreAtMostAll) {
   EXPECT_NEAR(measured.links[2].result.utilisation[0].percent, 100 * 40 / 63.0, 0.1) << "both ways of 31.5 GB/s";
 }
 
-// 16 lanes of 16 GT/s with 128b/130b: 31.5 GB/s; 8 lanes of 5 GT/s with 8b/10b: 4 GB/s (PCIe Base Specification 6.0, 1.2).
+// 16 lanes of 16 GT/s with 128b/130b: 31.5 GB/s; 8 lanes of 5 GT/s with 8b/10b: 4 GB/s (PCIe Base Specification 6.0,
+// 1.2).
 TEST(PcieLink, CarriesWhatItsGenerationAndLanesAllow) {
   EXPECT_NEAR(*pcie_bytes_per_s(4, 16), 31.5e9, 0.02e9);
   EXPECT_DOUBLE_EQ(*pcie_bytes_per_s(2, 8), 4e9);

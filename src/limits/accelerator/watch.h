@@ -1,5 +1,5 @@
-// Watches a GPU during a measurement: clocks, power, temperature, and the reasons for slowdowns. Samples every 20 ms in its own
-// thread, which ends with the watch.
+// Watches a GPU during a measurement: clocks, power, temperature, and the reasons for slowdowns. Samples every 20 ms in
+// its own thread, which ends with the watch.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The least time that this machine needs for a step of a language model: FLOPs and cache by llm/model.h, weights as the decoder reads them. For `bench
-// FOLDER`, `plan` and, live, `serve`. Immutable.
+// The least time that this machine needs for a step of a language model: FLOPs and cache by llm/model.h, weights as the
+// decoder reads them. For `bench FOLDER`, `plan` and, live, `serve`. Immutable.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ridge::llm::cpu {
 
-// The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8; those in BF16 in it or, widened, in FP32, whichever
-// is faster.
+// The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8; those in BF16
+// in it or, widened, in FP32, whichever is faster.
 Precision arithmetic_of(engine::WeightForm weights);
 double bits_of(engine::CacheForm cache);
 // [bytes] that a step of one token reads, with all matrices in that form, the head too; of experts those of one token.

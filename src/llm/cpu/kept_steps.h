@@ -1,4 +1,5 @@
-// The step lines that `ridge bench FOLDER` measured, kept per machine, model and form: one file each in `steps/MACHINE` of the cache folder.
+// The step lines that `ridge bench FOLDER` measured, kept per machine, model and form: one file each in `steps/MACHINE`
+// of the cache folder.
 #pragma once
 
 #include <optional>

@@ -48,8 +48,8 @@ struct Served {
   uint64_t preemptions = 0, drafted_tokens = 0, accepted_tokens = 0;
 };
 
-// All requests, greedily, each to its asked length. `ran` (may be empty) sees each step and its time. Errors: the decoder's, and a request that does not fit;
-// kCancelled: `interrupted` (may be empty).
+// All requests, greedily, each to its asked length. `ran` (may be empty) sees each step and its time. Errors: the
+// decoder's, and a request that does not fit; kCancelled: `interrupted` (may be empty).
 Result<Served> serve(engine::Decoder& decoder, const generate::Settings& settings, const Load& load, Clock& clock,
                      const std::function<bool()>& interrupted = {},
                      const std::function<void(const generate::Step&, Nanoseconds)>& ran = {});

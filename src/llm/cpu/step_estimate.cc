@@ -6,8 +6,9 @@
 namespace ridge::llm::cpu {
 namespace {
 
-// Shares of the limits, from lines of llama-90m on one machine, an Intel Xeon of two CPUs with AVX-512, OpenVINO 2026.4.1: BF16 read weights at 0.4 to 0.5 of
-// the bandwidth and computed at 0.8 of the peak, INT4 at 0.29 each. FP32 and FP16 are taken as BF16, INT8's compute as INT4's: assumed.
+// Shares of the limits, from lines of llama-90m on one machine, an Intel Xeon of two CPUs with AVX-512, OpenVINO
+// 2026.4.1: BF16 read weights at 0.4 to 0.5 of the bandwidth and computed at 0.8 of the peak, INT4 at 0.29 each. FP32
+// and FP16 are taken as BF16, INT8's compute as INT4's: assumed.
 struct StepShares {
   engine::WeightForm weights;
   double bandwidth;  // of reading the weights

@@ -1,5 +1,5 @@
-// The line of a decoder's step before any was measured: each of its terms is a bound of this machine over the share of it that OpenVINO's decoder reaches
-// elsewhere. Pure.
+// The line of a decoder's step before any was measured: each of its terms is a bound of this machine over the share of
+// it that OpenVINO's decoder reaches elsewhere. Pure.
 #pragma once
 
 #include "generate/step_line.h"
@@ -7,7 +7,8 @@
 
 namespace ridge::llm::cpu {
 
-// 13 of 14 times in requests of llama-90m in BF16 on one machine kept within this error (benchmarks/results/llm_prediction-intel-2c.txt). Elsewhere it is not known.
+// 13 of 14 times in requests of llama-90m in BF16 on one machine kept within this error
+// (benchmarks/results/llm_prediction-intel-2c.txt). Elsewhere it is not known.
 double estimated_line_error_percent();
 
 // fixed:      time of the weights / share of the bandwidth

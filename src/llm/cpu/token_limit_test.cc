@@ -7,8 +7,9 @@
 namespace ridge::llm::cpu {
 namespace {
 
-// A decoder of one layer: q, k, v, o 4 · 64 · 64, three matrices 64 · 128, two norms and a last one; head 256 · 64. So a token takes
-// 2 · (16384 + 24576 + 192) FLOPs, its logits 2 · 16384, a pair of tokens 2 · 2 · 64; keys and values of a token take 128 bytes.
+// A decoder of one layer: q, k, v, o 4 · 64 · 64, three matrices 64 · 128, two norms and a last one; head 256 · 64. So
+// a token takes 2 · (16384 + 24576 + 192) FLOPs, its logits 2 · 16384, a pair of tokens 2 · 2 · 64; keys and values of
+// a token take 128 bytes.
 constexpr double kToken = 2 * (16384 + 24576 + 192), kHead = 2 * 16384, kPair = 256, kCached = 128, kWeights = 1e6;
 constexpr double kFast = 1e30;
 

@@ -1,4 +1,5 @@
-// Draws the measured limits in the element "data": of the CPU, of a GPU, or of what several GPUs exchange. Numbers keep their value in data-value.
+// Draws the measured limits in the element "data": of the CPU, of a GPU, or of what several GPUs exchange. Numbers keep
+// their value in data-value.
 (() => {
 const device = ridge.data;
 const {say, colon, bytes, seconds, rate, bandwidth, hertz, intensity, plusMinus, percentOf, make, section, quiet, warning, name,

@@ -1,4 +1,5 @@
-// Draws devices of the catalogue in the element "data": a sheet of one, several side by side, or a recommendation. Numbers keep their value in data-value.
+// Draws devices of the catalogue in the element "data": a sheet of one, several side by side, or a recommendation.
+// Numbers keep their value in data-value.
 (() => {
 const gpus = ridge.data;
 const {say, sentence, bytes, milliseconds, rate, bandwidth, hertz, rowsPerSecond, percent, percentOf, watts, dollars, plainNumber, range, count, make, section,

@@ -1,5 +1,5 @@
-// Draws the plan in the element "data". Numbers keep their value in data-value; the only computed values are shares for the
-// size of a dot.
+// Draws the plan in the element "data". Numbers keep their value in data-value; the only computed values are shares for
+// the size of a dot.
 (() => {
 const plan = ridge.data;
 const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, percentOf, dollars, range, make,

@@ -1,5 +1,5 @@
-// Draws how a language model is served, in the element "data": the best way, the ways that no other beats, and the time of a step by kernel. Numbers keep
-// their value in data-value.
+// Draws how a language model is served, in the element "data": the best way, the ways that no other beats, and the time
+// of a step by kernel. Numbers keep their value in data-value.
 (() => {
 const plan = ridge.data;
 const {say, listed, bytes, milliseconds, count, percentOf, joules, dollars, plainNumber, range, make, section, longSection, quiet, bullets, warning, name,

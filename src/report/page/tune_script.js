@@ -1,4 +1,5 @@
-// Draws the tuning result in the element "data": of one model, or of several that share a machine. Numbers keep their value in data-value.
+// Draws the tuning result in the element "data": of one model, or of several that share a machine. Numbers keep their
+// value in data-value.
 (() => {
 const tuning = ridge.data;
 const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, ratio, joules, plainNumber, range, make, section,
@@ -73,7 +74,8 @@ const kCandidate = ['engine', 'variant', 'threads', 'instances', 'batch', 'spin'
 const sameCandidate = (a, b) => kCandidate.every(key => a[key] === b[key]);
 const isChosen = point => sameCandidate(point, tuning.candidate);
 const place = point => ({x: point.latency_ms.p99, y: point.throughput_per_s, point});
-// Its 95 % intervals of the rows per second and of p99, where it was measured with them; the winner's are those of "Before and after".
+// Its 95 % intervals of the rows per second and of p99, where it was measured with them; the winner's are those of
+// "Before and after".
 const rowsInterval = point => (isChosen(point) ? best.throughput_ci95_per_s : point.throughput_ci95_per_s) || {};
 const p99Interval = point => (point.latency_ci95_ms || {}).p99 || {};
 const intervalCell = (interval, show) => make('td', uncertain(interval) ? say('uncertain') : ends(interval, show) || '–', {class: 'number'});

@@ -1,4 +1,5 @@
-// How far a form's logits are from the reference's on a text, and whether that is accepted. The text is run in pieces, so that later ones read the cache.
+// How far a form's logits are from the reference's on a text, and whether that is accepted. The text is run in pieces,
+// so that later ones read the cache.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 namespace ridge::tune::language {
 namespace {
 
-// A line's error is within 10 % of most steps (docs/contracts.md), and drafts may shorten one candidate's answers more than another's.
+// A line's error is within 10 % of most steps (docs/contracts.md), and drafts may shorten one candidate's answers more
+// than another's.
 constexpr double kMostBehind = 0.15;
 constexpr double kAlike = 0.01;
 constexpr size_t kMostOfDecoder = 3;

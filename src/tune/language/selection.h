@@ -1,4 +1,5 @@
-// Which candidates are measured: all are predicted from the step lines of their forms, and those that cannot win are skipped and counted. Pure.
+// Which candidates are measured: all are predicted from the step lines of their forms, and those that cannot win are
+// skipped and counted. Pure.
 #pragma once
 
 #include <cstdint>

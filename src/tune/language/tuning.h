@@ -38,7 +38,8 @@ void visit_fields(auto& visit, Is<JudgedForm> auto& judged) {
   visit("predicted", judged.predicted);
 }
 
-// Gain of the score over the defaults' in the same rounds: ratio of the means, with the 95 % interval of the differences of the rounds.
+// Gain of the score over the defaults' in the same rounds: ratio of the means, with the 95 % interval of the
+// differences of the rounds.
 struct Advantage {
   double ratio = 1;
   measure::Interval ci95 = {};  // empty: fewer than two rounds

@@ -1,5 +1,5 @@
-// CoLocatedModel: one of several models that share a machine: its goals, and the ways to run it as measured alone. And the
-// score of a set of figures, one per member, for comparing partitions (docs/decisions/0007). Pure.
+// CoLocatedModel: one of several models that share a machine: its goals, and the ways to run it as measured alone. And
+// the score of a set of figures, one per member, for comparing partitions (docs/decisions/0007). Pure.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ struct CoLocatedModel {
   std::vector<SoloPoint> points;  // that may be part of a partition; never empty
 };
 
-// The members' combined result. `value` is the figure to maximise: with a load for every member, the multiple of all loads that
-// is carried, that is, the least rows/s ÷ load; else, of the members without a load, the least share of its solo throughput.
+// The members' combined result. `value` is the figure to maximise: with a load for every member, the carried multiple
+// of all loads: the least rows/s ÷ load; else, of the members without a load, the least share of its solo throughput.
 struct Score {
   bool met = true;       // all goals
   double closeness = 1;  // least ratio of a goal, at most 1

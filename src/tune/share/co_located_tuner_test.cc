@@ -1,4 +1,5 @@
-// Several models at once on the scripted engine: real sessions and threads on a fake clock, scripted interference, known answer.
+// Several models at once on the scripted engine: real sessions and threads on a fake clock, scripted interference,
+// known answer.
 #include "tune/share/co_located_tuner.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// CoLocatedTuning: the result of `ridge tune A B --share`: every model beside the others, as untuned and as tuned, with its
-// solo result, goal and limit. The JSON contract of a shared tuning (docs/contracts.md).
+// CoLocatedTuning: the result of `ridge tune A B --share`: every model beside the others, as untuned and as tuned, with
+// its solo result, goal and limit. The JSON contract of a shared tuning (docs/contracts.md).
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
-// PartitionSearch: chooses the next partition to measure, when to stop, and the best. Fed with numbers; it reads no clock and
-// knows no engine.
+// PartitionSearch: chooses the next partition to measure, when to stop, and the best. Fed with numbers; it reads no
+// clock and knows no engine.
 //
-// The most promising first, by each model's solo result corrected by the shortfall of the partitions measured so far, until no
-// remaining one can be expected to win; then the contenders again, for longer, until they can be told apart. A partition is
-// judged by its gain over the interleaved untuned models. Anytime: best() may be called after any report(). The same reports
-// give the same choices. One thread.
+// The most promising first, by each model's solo result corrected by the shortfall of the partitions measured so far,
+// until no remaining one can be expected to win; then the contenders again, for longer, until they can be told apart. A
+// partition is judged by its gain over the interleaved untuned models. Anytime: best() may be called after any
+// report(). The same reports give the same choices. One thread.
 #pragma once
 
 #include <optional>

@@ -64,7 +64,8 @@ TEST(Partitions, InTurnsNoMoreCpuTimeIsUsedThanThereIs) {
   EXPECT_NEAR(space.entries[0].expected[1].p99_ms, 200, 1e-12);
 }
 
-// Uneven loads, time-shared: 10 of 100 rows/s and 5 of 10: 0.1 + 0.5 of the time for one such load, so at most 1/0.6 of them.
+// Uneven loads, time-shared: 10 of 100 rows/s and 5 of 10: 0.1 + 0.5 of the time for one such load, so at most 1/0.6 of
+// them.
 TEST(Partitions, TheLimitOfALoadIsTheTimeItNeeds) {
   const std::vector<CoLocatedModel> two = {member("a", {point(2, 100, 10)}, {10.0, {}}),
                                            member("b", {point(2, 10, 100)}, {5.0, {}})};

@@ -36,12 +36,13 @@ struct Proof {
   int64_t resident_bytes = 0;                  // of this process, after all of it
   std::vector<std::optional<AtLoad>> at_load;  // per member; absent without a load
 };
-// All other sessions are closed first. Models without a load are kept busy. At least a second, and as long as the rarest load
-// needs for 200 runs, but at most `options.seconds` / 4; a load with fewer than ten runs in that time is raised to ten.
+// All other sessions are closed first. Models without a load are kept busy. At least a second, and as long as the
+// rarest load needs for 200 runs, but at most `options.seconds` / 4; a load below ten runs in that time is raised to
+// ten.
 Result<Proof> prove(std::span<const BenchmarkedModel> models, std::span<const CoLocatedModel> members,
                     const Partition& partition, const BenchmarkOptions& options, Clock& clock = system_clock());
-// Why it does not confirm the goals: less than four fifths of a load is done (random arrivals alone make a few per cent), or a
-// request's p99 is above its goal; empty = it does.
+// Why it does not confirm the goals: less than four fifths of a load is done (random arrivals alone make a few per
+// cent), or a request's p99 is above its goal; empty = it does.
 std::string refuted(const Proof& proof, std::span<const CoLocatedModel> members);
 
 }  // namespace ridge::tune::share

@@ -1,5 +1,5 @@
-// SoloProfile: a model measured alone at every number of CPUs that a partition may give it: one search each; later searches
-// reuse earlier measurements from the store. The input of partitions.
+// SoloProfile: a model measured alone at every number of CPUs that a partition may give it: one search each; later
+// searches reuse earlier measurements from the store. The input of partitions.
 #pragma once
 
 #include <string>
@@ -37,8 +37,9 @@ std::vector<int> cpu_levels(int cpus);
 Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
                                   const TuneOptions& options);
 
-// The model's part in a partition. Points that miss the goal alone by more than noise are left out (counted in `skipped`),
-// unless none would be left. Its solo result comes from those that meet a p99 goal, if any do. `solo` holds at least one.
+// The model's part in a partition. Points that miss the goal alone by more than noise are left out (counted in
+// `skipped`), unless none would be left. Its solo result is of those that meet a p99 goal, if any. `solo` holds at
+// least one.
 CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
                                    std::vector<SkipCount>& skipped);
 

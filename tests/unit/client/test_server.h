@@ -34,7 +34,8 @@ inline std::string answer(int status, const std::string& body, const std::string
 
 class TestServer {
  public:
-  // `script` gets the head and body of each request, and its number; called under a lock. Of a body at most `most_body` bytes are awaited.
+  // `script` gets the head and body of each request, and its number; called under a lock. Of a body at most `most_body`
+  // bytes are awaited.
   explicit TestServer(std::function<Reply(const std::string& request, int number)> script, size_t most_body = SIZE_MAX)
       : script_(std::move(script)), most_body_(most_body) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);

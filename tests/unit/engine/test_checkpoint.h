@@ -1,4 +1,5 @@
-// For tests of decoders: a small checkpoint with seeded weights, and its forward pass in double precision, written as plainly as the definition.
+// For tests of decoders: a small checkpoint with seeded weights, and its forward pass in double precision, written as
+// plainly as the definition.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// For tests of decoders: the checkpoint of test_checkpoint.h as an OpenVINO folder, in the pattern that optimum-intel exports.
-// Source of the format: OpenVINO's IR, version 11, as its serialiser writes it.
+// For tests of decoders: the checkpoint of test_checkpoint.h as an OpenVINO folder, in the pattern that optimum-intel
+// exports. Source of the format: OpenVINO's IR, version 11, as its serialiser writes it.
 #pragma once
 
 #include <fmt/format.h>

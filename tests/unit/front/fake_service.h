@@ -56,7 +56,7 @@ class FakeService : public serve::Service {
     done(std::move(response));
   }
 
-  // Of "slow".
+  // Drops requests of "slow".
   void drop_cancelled() override {
     MutexLock lock(mutex_);
     std::erase_if(waiting_, [](const auto& row) { return row.first.cancelled.stop_requested(); });

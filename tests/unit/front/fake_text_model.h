@@ -1,5 +1,6 @@
-// FakeTextModel: a language model for tests. A token is a byte, and 256 the begin of a text; it answers `answers` in turn, choice after choice, a byte
-// a piece; without any, what it was asked. Its step thread is the test's: step() gives every request under way one piece.
+// FakeTextModel: a language model for tests. A token is a byte, and 256 the begin of a text; it answers `answers` in
+// turn, choice after choice, a byte a piece; without any, what it was asked. Its step thread is the test's: step()
+// gives every request under way one piece.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +76,8 @@ class FakeTextModel final : public serve::TextModel {
   bool chats() const override { return true; }
   bool random_weights() const override { return name_ == "random"; }
   const text::AnswerForm& answer_form() const override { return form; }
-  // "role: content|" of each message, the tools' names, and "assistant:" where an answer is to follow, with what `thought` has behind it.
+  // "role: content|" of each message, the tools' names, and "assistant:" where an answer is to follow, with what
+  // `thought` has behind it.
   Result<std::string> prompt_of(Json variables) const override {
     std::string text;
     if (variables.contains("reasoning_effort")) text += variables["reasoning_effort"].get<std::string>() + ";";

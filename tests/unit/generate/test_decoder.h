@@ -1,5 +1,6 @@
-// For tests: a decoder whose logits are a hash of what its cache holds of a sequence, as its block table shows it. Wrong blocks, wrong positions and stale
-// content change the answer. A scheduler that is driven with it, in simulated time.
+// For tests: a decoder whose logits are a hash of what its cache holds of a sequence, as its block table shows it.
+// Wrong blocks, wrong positions and stale content change the answer. A scheduler that is driven with it, in simulated
+// time.
 #pragma once
 
 #include <gtest/gtest.h>

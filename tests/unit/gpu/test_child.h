@@ -12,9 +12,9 @@
 
 namespace ridge::gpu {
 
-// Runs the test's body in a child, for fakes read their script once per process; its failures are printed here. The child is this
-// program begun again with this test alone: one that goes on from here would lack the threads of OpenCL, which other tests started.
-// `name` tells the bodies of one test apart.
+// Runs the test's body in a child, for fakes read their script once per process; its failures are printed here. The
+// child is this program begun again with this test alone: one that goes on from here would lack the threads of OpenCL,
+// which other tests started. `name` tells the bodies of one test apart.
 inline void in_child(const std::string& name, const std::function<void()>& body) {
   constexpr const char* kName = "RIDGE_TEST_CHILD";
   if (const char* meant = getenv(kName)) {

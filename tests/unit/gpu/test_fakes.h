@@ -13,8 +13,8 @@
 
 namespace ridge::gpu {
 
-// The result of `ask` on the open library, or "error: …". Runs in a child, since a fake reads its script once per process.
-// `folder`: of tests/support, with the script <script>.txt; `variable`: names the fake.
+// The result of `ask` on the open library, or "error: …". Runs in a child, since a fake reads its script once per
+// process. `folder`: of tests/support, with the script <script>.txt; `variable`: names the fake.
 template <typename Library>
 std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
                       const std::string& script, const std::function<std::string(const Library&)>& ask) {

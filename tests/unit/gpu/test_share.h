@@ -29,7 +29,8 @@ inline Result<cuda::CudaShareHandle> share(const cuda::CudaContext& context, con
   return handle;
 }
 
-// A child that holds these floats on GPU 0 of the script until it is stopped. Start it before this process opens the driver.
+// A child that holds these floats on GPU 0 of the script until it is stopped. Start it before this process opens the
+// driver.
 class SharingProcess {
  public:
   SharingProcess(const char* script, const std::vector<float>& values) : values_(values) {

@@ -1,5 +1,5 @@
-// For tests: one instance of a model under an open load, through the real Scheduler, on one thread and in no time. Waiting, in the scheduler
-// and for a run, lets the time pass and the requests come.
+// For tests: one instance of a model under an open load, through the real Scheduler, on one thread and in no time.
+// Waiting, in the scheduler and for a run, lets the time pass and the requests come.
 #pragma once
 
 #include <functional>

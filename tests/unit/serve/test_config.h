@@ -1,4 +1,5 @@
-// For tests of this folder: a configuration's text completed from a model's signature, its settings, or why it is refused.
+// For tests of this folder: a configuration's text completed from a model's signature, its settings, or why it is
+// refused.
 #pragma once
 
 #include <gtest/gtest.h>

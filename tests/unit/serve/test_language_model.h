@@ -1,4 +1,5 @@
-// For tests of this folder: a repository of language models that the fake engine runs, what they answer, and a sink that keeps an answer.
+// For tests of this folder: a repository of language models that the fake engine runs, what they answer, and a sink
+// that keeps an answer.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// For tests: random JSON schemas, random documents that are valid for them, a judge of documents that shares no code with the grammar, and the end of any
-// document that was begun.
+// For tests: random JSON schemas, random documents that are valid for them, a judge of documents that shares no code
+// with the grammar, and the end of any document that was begun.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ Json random_schema(Dice& dice);
 Json random_joined_schema(Dice& dice);
 // A document that is valid for the schema, members in its order.
 Json random_document(const Json& root, const Json& schema, Dice& dice, int depth = 0);
-// As some writer might put it: white space where JsonGrammar allows it, needless escapes in strings.
+// Writes the document with white space where JsonGrammar allows it, and needless escapes in strings.
 std::string write_randomly(const Json& document, Dice& dice);
 // By the words of JSON Schema 2020-12.
 bool is_valid(const Json& root, const Json& schema, const Json& document);

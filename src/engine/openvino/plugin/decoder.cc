@@ -34,8 +34,8 @@ bool multiplies_packed(const DecoderPlan& plan) {
   return !checkpoint::is_graph_folder(plan.folder) && !half_attention && packing_pays(plan.weights);
 }
 
-// The arithmetic that the weights decide. Compressed ones are multiplied in INT8, with activations quantised in groups of 32, which the engine does from
-// FP32 only.
+// The arithmetic that the weights decide. Compressed ones are multiplied in INT8, with activations quantised in groups
+// of 32, which the engine does from FP32 only.
 ov::element::Type arithmetic_of(const DecoderPlan& plan) {
   const bool half = (plan.weights == WeightForm::kBf16 || plan.weights == WeightForm::kFp16) &&
                     !missing_for(Precision::kBf16, instruction_sets()) && !multiplies_packed(plan);
@@ -142,7 +142,8 @@ Result<StepInputs> inputs_of(const ov::CompiledModel& model) {
   return inputs;
 }
 
-// On CPUs a block has 32 tokens; a cache in 8 bits may have its scales in further rows of a block, so it is not read from the shape.
+// On CPUs a block has 32 tokens; a cache in 8 bits may have its scales in further rows of a block, so it is not read
+// from the shape.
 constexpr int64_t kBlockTokens = 32;
 
 Result<CacheShape> cache_shape_of(const StepInputs& inputs) {

@@ -137,8 +137,8 @@ Value Builder::constant(const checkpoint::Weight& weight, WeightForm form) {
                        std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
 }
 
-// In the file's own memory where it has that form already. The engine lets go of a matrix in BF16, of which it makes its own, but not of one in FP32. What
-// it keeps holds the whole file in memory, so other constants are copies.
+// In the file's own memory where it has that form already. The engine lets go of a matrix in BF16, of which it makes
+// its own, but not of one in FP32. What it keeps holds the whole file in memory, so other constants are copies.
 Value Builder::matrix_constant(const checkpoint::Weight& weight) {
   const bool wide = form_ == WeightForm::kFp32;
   const ov::element::Type type = wide ? ov::element::f32 : ov::element::bf16;

@@ -1,5 +1,5 @@
-// A decoder as a graph of OpenVINO's: built from a checkpoint's weights in the form that ov::pass::SDPAToPagedAttention recognises, or read as it was
-// exported; then turned by the pass, so that keys and values live in blocks.
+// A decoder as a graph of OpenVINO's: built from a checkpoint's weights in the form that ov::pass::SDPAToPagedAttention
+// recognises, or read as it was exported; then turned by the pass, so that keys and values live in blocks.
 //
 // The pass matches nothing silently where the form is another, so its PagedAttention nodes are counted.
 #pragma once

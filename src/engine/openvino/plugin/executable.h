@@ -33,8 +33,8 @@ class Executable {
   std::vector<std::unique_ptr<Request>> free_ RIDGE_GUARDED_BY(mutex_);
 };
 
-// The compiled model for `key`, shared by sessions of the process; created by `make` if there is none. It lives as long as a
-// session uses it.
+// The compiled model for `key`, shared by sessions of the process; created by `make` if there is none. It lives as long
+// as a session uses it.
 Result<std::shared_ptr<Executable>> shared_executable(const std::string& key,
                                                       const std::function<Result<std::shared_ptr<Executable>>()>& make);
 

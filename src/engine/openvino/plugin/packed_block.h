@@ -1,6 +1,6 @@
-// A decoder between one attention and the next, by products of packed matrices (packed_kernels.h), as one node of OpenVINO's graph: the engine infers the
-// shapes of each foreign node again in every step, by a clone, which takes some 10 us. It runs the node by its evaluate(), in the
-// threads of the stream.
+// A decoder between one attention and the next, by products of packed matrices (packed_kernels.h), as one node of
+// OpenVINO's graph: the engine infers the shapes of each foreign node again in every step, by a clone, which takes some
+// 10 us. It runs the node by its evaluate(), in the threads of the stream.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,8 @@ struct BlockWeights {
   bool last = false;                   // nothing adds to x any more
 };
 
-// Inputs, FP32: x [..., hidden]; with a layer, attention's result [..., output.matrix.columns]. Outputs, FP32: with a layer that is not the last, the new x;
-// then [..., rows] of each product.
+// Inputs, FP32: x [..., hidden]; with a layer, attention's result [..., output.matrix.columns]. Outputs, FP32: with a
+// layer that is not the last, the new x; then [..., rows] of each product.
 class PackedBlock final : public ov::op::Op {
  public:
   OPENVINO_OP("PackedBlock", "ridge")

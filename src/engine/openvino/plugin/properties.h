@@ -15,8 +15,8 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan);
 // True if sessions of equal plans run on one compiled model (option ridge.shared_streams).
 bool shares(const plan::Plan& plan);
 
-// "cpu" → "CPU", "gpu:1" → "GPU.1". kUnsupported: a device of another engine. kUnavailable: OpenVINO finds no such GPU here; the
-// message says what it finds and what it needs.
+// "cpu" → "CPU", "gpu:1" → "GPU.1". kUnsupported: a device of another engine. kUnavailable: OpenVINO finds no such GPU
+// here; the message says what it finds and what it needs.
 Result<std::string> device_of(const std::string& device);
 
 }  // namespace ridge::engine::openvino::plugin

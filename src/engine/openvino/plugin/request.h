@@ -1,7 +1,7 @@
-// One of OpenVINO's infer requests with its tensors' memory. Tensors over the caller's memory are kept from one run to the next
-// and set again only when address or shape changed.
+// One of OpenVINO's infer requests with its tensors' memory. Tensors over the caller's memory are kept from one run to
+// the next and set again only when address or shape changed.
 //
-// A kept tensor is only a description and may outlive its memory: it is never dereferenced between runs, and an output that a
+// A kept tensor only describes, and may outlive its memory: it is never dereferenced between runs, and an output that a
 // run does not need is moved to the request's own memory first. One thread at a time. Throws OpenVINO's exceptions.
 #pragma once
 

@@ -1,7 +1,7 @@
 // A Session on OpenVINO's CPU device, or on an Intel GPU (untested: no machine had one), and the library's entry.
 //
-// Where the plan fixes all input shapes, the model is compiled for these, which is faster; the first run with others compiles
-// it once more with dynamic dimensions.
+// Where the plan fixes all input shapes, the model is compiled for these, which is faster; the first run with others
+// compiles it once more with dynamic dimensions.
 #include <algorithm>
 #include <cassert>
 #include <map>

@@ -1,7 +1,7 @@
 // The types whose multiply-adds are measured, with the same macros:
 //   VALUE               operand of one multiply-add: a number, or a whole hardware vector (LANES, packed halves)
 //   SPREAD(f)           a VALUE that is f throughout
-//   STEP(x, a, b)       the multiply-add; with a = b = 1 it counts: x + 1, until the type's limit (8-bit products: see below)
+//   STEP(x, a, b)       the multiply-add; with a = b = 1 it counts: x + 1, until the type's limit (8 bits: see below)
 //   PLUS, MINUS         sum and difference
 //   RESULT, TO_RESULT   the same as floats
 // Defined before this text: one of FP64, FP32, FP16, BF16, INT8; in OpenCL also LANES (default 1; 2, 4, 8, 16).

@@ -1,7 +1,7 @@
-// Reads, writes and copies of memory, WIDE at a time: a vector of four floats, of sixteen if WIDE_LANES is 16. A thread's
-// element at its i-th step: thread · by_thread + i · by_step, so that neighbours take neighbouring elements (GPUs) or each
-// thread its own stretch (CPUs). Steps are a multiple of four. Every buffer is filled with 0, 1, 2, 3, 0, 1, …: the sum is 1.5
-// per float read.
+// Reads, writes and copies of memory, WIDE at a time: a vector of four floats, of sixteen if WIDE_LANES is 16. A
+// thread's element at its i-th step: thread · by_thread + i · by_step, so that neighbours take neighbouring elements
+// (GPUs) or each thread its own stretch (CPUs). Steps are a multiple of four. Every buffer is filled with 0, 1, 2, 3,
+// 0, 1, …: the sum is 1.5 per float read.
 #ifdef __OPENCL_VERSION__
 #if WIDE_LANES == 16
 #define WIDE float16
@@ -28,8 +28,8 @@ KERNEL write_all(GLOBAL WIDE* RESTRICT out, int steps, int by_thread, int by_ste
   for (int i = 0; i < steps; ++i, at += by_step) out[at] = PATTERN;
 }
 
-// Repeated passes over the same elements; in each, a block takes its neighbour's elements of the previous pass, so that its own
-// cache does not hold them.
+// Repeated passes over the same elements; in each, a block takes its neighbour's elements of the previous pass, so that
+// its own cache does not hold them.
 KERNEL read_all(GLOBAL const WIDE* RESTRICT in, GLOBAL WIDE* RESTRICT sums, int steps, int by_thread, int by_step, int passes) {
   WIDE a = NOTHING, b = NOTHING, c = NOTHING, d = NOTHING;
   for (int pass = 0; pass < passes; ++pass) {
@@ -56,8 +56,8 @@ KERNEL copy_all(GLOBAL const WIDE* RESTRICT in, GLOBAL WIDE* RESTRICT out, int s
   }
 }
 
-// Memory shared by the threads of a block: each thread reads onwards, side by side with its neighbours. 16 KiB, available on
-// every device; eight reads per round.
+// Memory shared by the threads of a block: each thread reads onwards, side by side with its neighbours. 16 KiB,
+// available on every device; eight reads per round.
 #define SHARED_WIDES (16 * 1024 / (int)sizeof(WIDE))
 KERNEL read_shared(GLOBAL WIDE* RESTRICT sums, int rounds) {
   SHARED WIDE block[SHARED_WIDES];

@@ -1,7 +1,7 @@
-// Only multiply-adds on tensor cores: eight independent tiles per warp, four steps per round. CUDA only. All factors are one,
-// so that every step adds the depth of the product to each number of a tile: the output shows the number of steps. Tile k of
-// thread t begins at k + t mod 8. Source of shapes and registers: PTX ISA 8.5, 9.7.14.5 "Matrix multiply-accumulate operation
-// using mma instruction". Defined before this text: one of the shapes below.
+// Only multiply-adds on tensor cores: eight independent tiles per warp, four steps per round. CUDA only. All factors
+// are one, so that every step adds the depth of the product to each number of a tile: the output shows the number of
+// steps. Tile k of thread t begins at k + t mod 8. Source of shapes and registers: PTX ISA 8.5, 9.7.14.5 "Matrix
+// multiply-accumulate operation using mma instruction". Defined before this text: one of the shapes below.
 #define FOUR "{%0, %1, %2, %3}"
 #define TWO "{%0, %1}"
 #if defined FP16_16x8x16

@@ -1,7 +1,7 @@
-// Only multiply-adds in registers: twelve independent chains per thread, eight steps per round. With factor = addend = 1 every
-// chain counts its steps, so the output shows their number. Thread t starts chain k at k + t mod 8: neighbours never compute
-// the same, which a compiler could merge. Needs arithmetic.cu. `cycles` receives the clock cycles of the first thread's chains;
-// OpenCL has none: 0.
+// Only multiply-adds in registers: twelve independent chains per thread, eight steps per round. With factor = addend =
+// 1 every chain counts its steps, so the output shows their number. Thread t starts chain k at k + t mod 8: neighbours
+// never compute the same, which a compiler could merge. Needs arithmetic.cu. `cycles` receives the clock cycles of the
+// first thread's chains; OpenCL has none: 0.
 #ifdef __OPENCL_VERSION__
 #define CYCLES() 0L
 #else

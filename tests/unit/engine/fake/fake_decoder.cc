@@ -75,7 +75,8 @@ Result<DecoderScript> read_decoder_script(const std::string& path) {
 
 uint64_t mixed(uint64_t a, uint64_t b) { return split_mix(a + kGoldenGamma * (b + 1)); }
 
-// Content of a token's slot: like its keys and values it depends on the token, its position and all that was seen before.
+// Content of a token's slot: like its keys and values it depends on the token, its position and all that was seen
+// before.
 uint64_t slot_value(uint64_t before, int32_t token, int64_t position) {
   return mixed(mixed(before, static_cast<uint64_t>(token)), static_cast<uint64_t>(position));
 }

@@ -1,7 +1,7 @@
 // A decoder that follows its script, for tests of everything above it. docs/contracts.md, "The fake decoder".
 //
-// Its logits depend on all that a sequence's blocks show: which token was written where, at which position and after which others. A wrong, foreign
-// or overwritten block therefore changes the next token, as it would change a model's.
+// Its logits depend on all that a sequence's blocks show: which token was written where, at which position and after
+// which others. A wrong, foreign or overwritten block therefore changes the next token, as it would change a model's.
 #pragma once
 
 #include <cstdint>

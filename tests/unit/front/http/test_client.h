@@ -80,7 +80,8 @@ class TestClient {
     return response;
   }
 
-  // The next chunk of a body in chunks, behind read(true); empty: it was the last. nullopt: the connection ended before.
+  // The next chunk of a body in chunks, behind read(true); empty: it was the last. nullopt: the connection ended
+  // before.
   std::optional<std::string> read_chunk() {
     size_t end = 0;
     while ((end = unread_.find("\r\n")) == std::string::npos)

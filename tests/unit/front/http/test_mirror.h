@@ -17,8 +17,8 @@
 
 namespace ridge::front::http {
 
-// Answers with method, target and body. Targets: "/later" answers from another thread, "/held" on request, "/forget" never
-// answers, "/big" answers 16 MiB.
+// Answers with method, target and body. Targets: "/later" answers from another thread, "/held" on request, "/forget"
+// never answers, "/big" answers 16 MiB.
 class Mirror final : public Handler {
  public:
   SizeLimit body_limit(const Request& head) override {
