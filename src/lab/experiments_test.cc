@@ -1,5 +1,5 @@
-// Every experiment, on every device of a test machine: do all variants compute the same, and do the kernels compile for absent
-// GPUs?
+// Every experiment, on every device of a test machine: do all variants compute the same, and do the kernels compile for
+// absent GPUs?
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -160,8 +160,8 @@ TEST_P(EveryExperiment, ComparesVariantsThatItHas) {
 INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(all_experiments().begin(), all_experiments().end()),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// A wrong kernel must not pass. On Hopper the vendor's library uses instructions that ours do not: its products would seem to
-// exceed the limit.
+// A wrong kernel must not pass. On Hopper the vendor's library uses instructions that ours do not: its products would
+// seem to exceed the limit.
 TEST(MatmulTensor, ComparesTheVendorsLibraryWithTheCoresAloneOnlyWhereThatIsALimit) {
   const auto experiment = std::find_if(all_experiments().begin(), all_experiments().end(),
                                        [](const Experiment& one) { return one.name == "matmul_tensor"; });

@@ -1,8 +1,9 @@
 // Passes that make a model 8-bit or 4-bit. No engine runs here: activation ranges are an input.
 //
 // Every function takes a model in memory and, if it writes, replaces `out_file` only when all is written (large weights
-// go to `out_file` + ".data"). The result passes ONNX's checker. Tensors and nodes keep their names, new ones are named after their tensor.
-// Nodes in bodies of loops and branches stay unchanged. A nameless node is "<op>_<index>", as in model::Graph.
+// go to `out_file` + ".data"). The result passes ONNX's checker. Tensors and nodes keep their names, new ones are named
+// after their tensor. Nodes in bodies of loops and branches stay unchanged. A nameless node is "<op>_<index>", as in
+// model::Graph.
 //
 // Static form (QDQ): QuantizeLinear and DequantizeLinear pairs around the operators that ONNX Runtime and OpenVINO run
 // in integers: Conv, MatMul, Gemm, ConvTranspose if it is named, and operators between them (Add, Mul, Concat, pooling,

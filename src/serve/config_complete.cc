@@ -82,8 +82,8 @@ void complete_batching(ModelConfig& config, const engine::Signature& signature) 
   if (!config.has_sequence_batching()) config.mutable_dynamic_batching();
 }
 
-// Type and dims of one tensor from the model, if the configuration leaves them open. A model's scalar is dims [1] reshaped to
-// [].
+// Type and dims of one tensor from the model, if the configuration leaves them open. A model's scalar is dims [1]
+// reshaped to [].
 template <typename Tensor>
 void complete_tensor(Tensor& tensor, const TensorSpec& spec, bool batching) {
   if (tensor.data_type() == inference::TYPE_INVALID)

@@ -152,7 +152,8 @@ def test_without_openvino_the_error_says_how_to_get_it(tmp_path):
     alone.chmod(0o755)
     (tmp_path / "m.xml").write_text("<net/>")
     found = subprocess.run([alone, "plan", tmp_path / "m.xml"], capture_output=True, text=True, timeout=60)
-    assert found.returncode == 3 and "OpenVINO's own format" in found.stderr and "./dev setup" in found.stderr, found.stderr
+    assert found.returncode == 3, found.stderr
+    assert "OpenVINO's own format" in found.stderr and "./dev setup" in found.stderr, found.stderr
 
 
 def test_ir_without_its_weights_says_so(tmp_path):

@@ -9,7 +9,7 @@
 //   name NVIDIA H100 80GB HBM3
 //   fail nvmlDeviceGetTemperature 3
 //   fail * 15                       every query of this GPU: it is lost
-//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, like a broken driver; with a third number, as many
+//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, like a broken driver; a third number of
 //                                   answers come at once before
 //   process 4711 1073741824         pid and bytes
 //   slice                           begins a slice (MIG) of the GPU; its lines follow, named as in src/gpu/gpu.h
