@@ -43,9 +43,8 @@ Result<std::map<std::string, Shape>> given_shapes(const client::ServedModel& mod
   for (const std::string& option : options) RIDGE_TRY(model::parse_shape_option(option, binding));
   for (const auto& [name, size] : binding.symbols) binding.shapes[name] = {size};
   for (const auto& [name, shape] : binding.shapes) {
-    const auto input = std::find_if(model.inputs.begin(), model.inputs.end(),
-                                    [&](const TensorSpec& spec) { return spec.name == name; });
-    if (input == model.inputs.end()) return no_such_input(model, name);
+    const TensorSpec* input = find_spec(model.inputs, name);
+    if (input == nullptr) return no_such_input(model, name);
     bool fits = shape.size() == input->shape.size();
     for (size_t i = 0; fits && i < shape.size(); ++i) fits = input->shape[i] < 0 || input->shape[i] == shape[i];
     if (!fits)

@@ -8,9 +8,9 @@
 
 #include <cassert>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace ridge {
 
@@ -42,20 +42,20 @@ template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T given) : value_(std::move(given)) {}      // NOLINT: implicit by design
-  Result(Error error) : value_(std::move(error)) {}  // NOLINT
-  bool ok() const { return value_.index() == 0; }
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
   T& value() & {
     assert(ok());
-    return std::get<0>(value_);
+    return *value_;
   }
   const T& value() const& {
     assert(ok());
-    return std::get<0>(value_);
+    return *value_;
   }
   T&& value() && {
     assert(ok());
-    return std::get<0>(std::move(value_));
+    return *std::move(value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
@@ -64,19 +64,20 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
   Error& error() & {
     assert(!ok());
-    return std::get<1>(value_);
+    return error_;
   }
   const Error& error() const& {
     assert(!ok());
-    return std::get<1>(value_);
+    return error_;
   }
   Error&& error() && {
     assert(!ok());
-    return std::get<1>(std::move(value_));
+    return std::move(error_);
   }
 
  private:
-  std::variant<T, Error> value_;
+  std::optional<T> value_;
+  Error error_;
 };
 
 // Result of something that returns nothing.

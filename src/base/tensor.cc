@@ -1,5 +1,6 @@
 #include "base/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -78,6 +79,11 @@ std::string shape_text(std::span<const int64_t> shape) {
     text += std::to_string(shape[i]);
   }
   return text + "]";
+}
+
+const TensorSpec* find_spec(const std::vector<TensorSpec>& specs, std::string_view name) {
+  const auto found = std::ranges::find(specs, name, &TensorSpec::name);
+  return found == specs.end() ? nullptr : &*found;
 }
 
 Status check_bytes_block(std::span<const std::byte> block, int64_t count) {

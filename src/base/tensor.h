@@ -57,6 +57,8 @@ struct TensorSpec {
   DataType type = DataType::kInvalid;
   Shape shape;
 };
+// The spec of that name; null if there is none.
+const TensorSpec* find_spec(const std::vector<TensorSpec>& specs, std::string_view name);
 
 // Borrowed tensor. The memory belongs to the caller and outlives the call it is passed to.
 struct TensorView {

@@ -137,12 +137,12 @@ std::string launch_text(const std::string& launch) {
   return text;
 }
 
-struct Column {
+struct RangeColumn {
   const char* header;
   const char* layout;  // cli/table.h
   std::function<std::string(const Json&)> cell;
 };
-Column range_column(const char* layout, const char* name, std::string (*format)(double)) {
+RangeColumn range_column(const char* layout, const char* name, std::string (*format)(double)) {
   return {"range", layout, [=](const Json& s) { return range_text(s, name, format, "-"); }};
 }
 
@@ -151,7 +151,7 @@ std::string ways_table(const Json& ways, size_t most) {
   const auto mean = [](const char* name) {
     return [=](const Json& s) { return format_ms(number_at(s[name], "mean")); };
   };
-  const Column columns[] = {
+  const RangeColumn columns[] = {
       {"GPUs", "l", [](const Json& s) { return fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")); }},
       {"split", "l", split_of},
       {"engine", "l", [](const Json& s) { return text_at(s, "engine"); }},
@@ -175,7 +175,7 @@ std::string ways_table(const Json& ways, size_t most) {
   std::vector<std::vector<std::string>> rows(std::min(ways.size(), most));
   std::vector<std::string> header;
   std::string layout;
-  for (const Column& column : columns) {
+  for (const RangeColumn& column : columns) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < rows.size(); ++i) cells.push_back(column.cell(ways[i]));
     // Columns that are empty in every row are left out, such as a range of rates where the load is given.

@@ -253,7 +253,7 @@ std::vector<std::string> next_of(const app::LanguageTuneRequest& request, const 
           app::text_line(fmt::format("localhost:{}", app::ServeRequest{}.http_port), request.name)};
 }
 
-int wrong_request(const Error& error) {
+int failed_request(const Error& error) {
   const int status = fail(kTuneLanguage, error);
   return error.code == Code::kInvalid ? kUsage : status;
 }
@@ -273,7 +273,7 @@ int tune_language(std::span<const std::string> arguments) {
   declare(app, options);
   if (ParseResult parsed = parse(app, kTuneLanguage, arguments); !parsed.go_on) return parsed.exit;
   Result<app::LanguageTuneRequest> request = request_of(options);
-  if (!request) return wrong_request(request.error());
+  if (!request) return failed_request(request.error());
   request->command = typed(kTuneLanguage, arguments);
   request->command.verb = "tune language";  // the kind of document
   if (Status fetched = fetch_model(kTuneLanguage, request->folder); !fetched)
@@ -286,7 +286,7 @@ int tune_language(std::span<const std::string> arguments) {
     if (std::getenv("RIDGE_FAKE_CLOCK") != nullptr) control.clock = &fake;  // for tests, with the fake engine
     return app::tune_language(*request, control);
   }();
-  if (!result) return wrong_request(result.error());
+  if (!result) return failed_request(result.error());
   const std::vector<std::string> next = next_of(*request, result->tuning, options.request.folder);
   if (options.json) {
     Json json = json_of(result->tuning);

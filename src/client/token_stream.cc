@@ -11,8 +11,8 @@
 namespace ridge::client {
 namespace {
 
-constexpr size_t kMostBody = 64 << 20;  // [bytes] of an answer that is not streamed
-constexpr size_t kShownOfAnswer = 120;  // [bytes] of what was received, in errors
+constexpr size_t kMostUnstreamed = 64 << 20;  // [bytes] of an answer that is not streamed
+constexpr size_t kShownOfData = 120;          // [bytes] of what was received, in errors
 
 // Where a choice has its text: completions, chat; behind "delta" of a stream, "message" of a whole answer.
 constexpr std::array<const char*, 4> kTexts = {"text", "content", "reasoning_content", "reasoning"};
@@ -48,7 +48,7 @@ void TokenStream::begin(int64_t number) {
 void TokenStream::take(std::string_view body) {
   if (failure_ != 0) return;
   if (!streaming_) {
-    if (body_.size() + body.size() > kMostBody) return fail(kBadAnswer, "the answer is longer than 64 MiB");
+    if (body_.size() + body.size() > kMostUnstreamed) return fail(kBadAnswer, "the answer is longer than 64 MiB");
     body_.append(body);
     return;
   }
@@ -61,7 +61,7 @@ void TokenStream::take_event(std::string_view data) {
   if (failure_ != 0 || done_) return;
   if (data == "[DONE]") return void(done_ = true);
   const Result<Json> json = parse_json(data, "an event of the stream");
-  if (!json) return fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, data.substr(0, kShownOfAnswer)));
+  if (!json) return fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, data.substr(0, kShownOfData)));
   read(*json);
 }
 
@@ -101,7 +101,7 @@ int TokenStream::end(TimePoint sent, std::string& why) {
     if (json)
       read(*json);
     else
-      fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, body_.substr(0, kShownOfAnswer)));
+      fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, body_.substr(0, kShownOfData)));
   } else if (failure_ == 0 && !parser_.end([this](std::string_view data) { take_event(data); })) {
     fail(kBadAnswer, parser_.problem());
   }

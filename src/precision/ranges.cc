@@ -120,9 +120,8 @@ Status run_sample(engine::Session& session, const Sample& sample, std::vector<Te
 
 // The index of the spec of that name, -1 if there is none.
 int place_of(const std::vector<TensorSpec>& specs, const std::string& name) {
-  const auto found =
-      std::find_if(specs.begin(), specs.end(), [&](const TensorSpec& spec) { return spec.name == name; });
-  return found == specs.end() ? -1 : static_cast<int>(found - specs.begin());
+  const TensorSpec* found = find_spec(specs, name);
+  return found == nullptr ? -1 : static_cast<int>(found - specs.data());
 }
 
 Result<std::vector<TensorTap>> find_tensors(const engine::Signature& signature,

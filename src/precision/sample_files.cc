@@ -163,23 +163,23 @@ bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
 }
 
 // How an array of that shape holds samples of an input.
-enum class Form {
+enum class Layout {
   kStack,       // along the first dimension, `rows` of it each
   kOne,         // one sample, as it is
   kOneWithout,  // one, without the first dimension of 1
   kStackOver,   // along a dimension of its own
   kNone,
 };
-Form form_of(const Shape& given, const SampleInput& input) {
+Layout layout_of(const Shape& given, const SampleInput& input) {
   const Shape& run = input.shape;
   const std::span<const int64_t> allowed(input.spec.shape), dims(given);
   if (given.size() == run.size() && !run.empty() && run[0] > 0 && fits(dims.subspan(1), allowed.subspan(1)) &&
       given[0] % run[0] == 0 && given[0] > 0)
-    return Form::kStack;
-  if (given.size() == run.size() && fits(dims, allowed)) return Form::kOne;
-  if (given.size() + 1 == run.size() && run[0] == 1 && fits(dims, allowed.subspan(1))) return Form::kOneWithout;
-  if (given.size() == run.size() + 1 && fits(dims.subspan(1), allowed) && given[0] > 0) return Form::kStackOver;
-  return Form::kNone;
+    return Layout::kStack;
+  if (given.size() == run.size() && fits(dims, allowed)) return Layout::kOne;
+  if (given.size() + 1 == run.size() && run[0] == 1 && fits(dims, allowed.subspan(1))) return Layout::kOneWithout;
+  if (given.size() == run.size() + 1 && fits(dims.subspan(1), allowed) && given[0] > 0) return Layout::kStackOver;
+  return Layout::kNone;
 }
 
 // The samples of one input in a file; at most those that are used.
@@ -218,9 +218,9 @@ Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput
 Result<Column> read_array(const fs::path& file, const SampleInput& input, size_t most) {
   Column column;
   const auto choose = [&](const Shape& shape) -> std::optional<std::vector<int64_t>> {
-    const Form form = form_of(shape, input);
-    if (form != Form::kStack && form != Form::kStackOver) return std::nullopt;
-    const int64_t each = form == Form::kStack ? input.shape[0] : 1;
+    const Layout layout = layout_of(shape, input);
+    if (layout != Layout::kStack && layout != Layout::kStackOver) return std::nullopt;
+    const int64_t each = layout == Layout::kStack ? input.shape[0] : 1;
     const auto held = static_cast<size_t>(shape[0] / each);
     if (held <= most) return std::nullopt;
     column.held = held;
@@ -369,12 +369,12 @@ Result<std::vector<Tensor>> split_rows(Tensor array, const SampleInput& input, c
     return cut(array, static_cast<size_t>(count), shape);
   };
   Shape shape = given;
-  switch (form_of(given, input)) {
-    case Form::kStack: shape[0] = input.shape[0]; return pieces_of(shape, given[0] / input.shape[0]);
-    case Form::kOne: return pieces_of(given, 1);
-    case Form::kOneWithout: shape.insert(shape.begin(), 1); return pieces_of(shape, 1);
-    case Form::kStackOver: return pieces_of(Shape(given.begin() + 1, given.end()), given[0]);
-    case Form::kNone: break;
+  switch (layout_of(given, input)) {
+    case Layout::kStack: shape[0] = input.shape[0]; return pieces_of(shape, given[0] / input.shape[0]);
+    case Layout::kOne: return pieces_of(given, 1);
+    case Layout::kOneWithout: shape.insert(shape.begin(), 1); return pieces_of(shape, 1);
+    case Layout::kStackOver: return pieces_of(Shape(given.begin() + 1, given.end()), given[0]);
+    case Layout::kNone: break;
   }
   return Error{Code::kInvalid,
                fmt::format("read {}: its shape {} is neither one sample nor a stack of samples for input "

@@ -25,11 +25,6 @@ static_assert(static_cast<int>(DataType::kBf16) == inference::TYPE_BF16);
 
 constexpr int kDefaultMaxBatchSize = 4;  // Triton's --backend-config=default-max-batch-size
 
-const TensorSpec* find_spec(const std::vector<TensorSpec>& specs, const std::string& name) {
-  auto found = std::find_if(specs.begin(), specs.end(), [&](const TensorSpec& spec) { return spec.name == name; });
-  return found == specs.end() ? nullptr : &*found;
-}
-
 std::string names_of(const std::vector<TensorSpec>& specs) {
   std::string text;
   for (const TensorSpec& spec : specs) text += (text.empty() ? "'" : ", '") + spec.name + "'";

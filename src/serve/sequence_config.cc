@@ -25,7 +25,7 @@ constexpr uint64_t kDefaultIdleUs = 1'000'000;     // Triton's model_config.prot
 constexpr size_t kMostSlots = size_t{1} << 20;     // of an instance; more is a typing error
 constexpr size_t kLargestState = size_t{1} << 30;  // of one sequence [bytes]
 
-Error unsupported(std::string_view what, std::string_view instead) {
+Error unsupported_sequences(std::string_view what, std::string_view instead) {
   return {Code::kUnsupported, fmt::format("{} of sequence_batching is not supported by ridge; {}", what, instead)};
 }
 
@@ -100,7 +100,7 @@ Status check_controls(const ModelSequenceBatching& batching) {
 Status check_oldest(const ModelConfig& config) {
   const auto& oldest = config.sequence_batching().oldest();
   if (oldest.preserve_ordering())
-    return unsupported("preserve_ordering", "the answers of each sequence are always in order; remove it");
+    return unsupported_sequences("preserve_ordering", "the answers of each sequence are always in order; remove it");
   if (oldest.max_candidate_sequences() < 1)
     return invalid(
         fmt::format("max_candidate_sequences must be at least 1, found {}", oldest.max_candidate_sequences()));
@@ -115,11 +115,6 @@ size_t slots_of(const ModelConfig& config) {
   const auto& batching = config.sequence_batching();
   const int slots = batching.has_oldest() ? batching.oldest().max_candidate_sequences() : config.max_batch_size();
   return static_cast<size_t>(std::max(1, slots));
-}
-
-const TensorSpec* find_spec(const std::vector<TensorSpec>& specs, const std::string& name) {
-  auto found = std::find_if(specs.begin(), specs.end(), [&](const TensorSpec& spec) { return spec.name == name; });
-  return found == specs.end() ? nullptr : &*found;
 }
 
 bool has_input(const ModelConfig& config, const std::string& name) {
@@ -213,7 +208,7 @@ Result<StateSettings> state_of(const ModelConfig& config, const inference::Model
 Status check_sequence_batching(const ModelConfig& config) {
   if (!config.has_sequence_batching()) return {};
   const ModelSequenceBatching& batching = config.sequence_batching();
-  if (batching.iterative_sequence()) return unsupported("iterative_sequence", "remove it");
+  if (batching.iterative_sequence()) return unsupported_sequences("iterative_sequence", "remove it");
   if (config.response_cache().enable())
     return Error{Code::kUnsupported,
                  "response_cache with sequence_batching is not supported by ridge; an answer depends on the requests "

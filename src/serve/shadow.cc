@@ -18,10 +18,10 @@ namespace ridge::serve {
 namespace {
 
 constexpr int kMostUnderWay = 64;  // copies of one shadow: what it cannot follow is left out
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const std::vector<double> kDifferences = {0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, kInfinity};
-const std::vector<double> kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,    0.05,
-                                      0.1,    0.25,    0.5,    1,     2.5,    5,     10,   kInfinity};
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+const std::vector<double> kDifferences = {0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, kUnbounded};
+const std::vector<double> kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,     0.05,
+                                      0.1,    0.25,    0.5,    1,     2.5,    5,     10,   kUnbounded};
 
 float bf16_value(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
@@ -44,16 +44,16 @@ double distance(std::span<const std::byte> a, std::span<const std::byte> b, Valu
   }
   if (of_difference == 0) return 0;
   const double relative = std::sqrt(of_difference / of_first);
-  return std::isfinite(relative) ? relative : kInfinity;
+  return std::isfinite(relative) ? relative : kUnbounded;
 }
 
 double difference(const ResponseOutput& a, const ResponseOutput& b) {
-  if (a.name != b.name || a.type != b.type || a.shape != b.shape || a.data.size() != b.data.size()) return kInfinity;
+  if (a.name != b.name || a.type != b.type || a.shape != b.shape || a.data.size() != b.data.size()) return kUnbounded;
   switch (a.type) {
     case DataType::kFp32: return distance<float>(a.data, b.data, [](float x) { return double{x}; });
     case DataType::kFp64: return distance<double>(a.data, b.data, [](double x) { return x; });
     case DataType::kBf16: return distance<uint16_t>(a.data, b.data, [](uint16_t x) { return double{bf16_value(x)}; });
-    default: return std::equal(a.data.begin(), a.data.end(), b.data.begin()) ? 0 : kInfinity;
+    default: return std::equal(a.data.begin(), a.data.end(), b.data.begin()) ? 0 : kUnbounded;
   }
 }
 
@@ -95,7 +95,7 @@ Result<ShadowRoute> parse_shadow_route(const std::string& text) {
 }
 
 double difference(const InferResponse& answered, const InferResponse& shadow) {
-  if (answered.outputs.size() != shadow.outputs.size()) return kInfinity;
+  if (answered.outputs.size() != shadow.outputs.size()) return kUnbounded;
   double largest = 0;
   for (size_t i = 0; i < answered.outputs.size(); ++i)
     largest = std::max(largest, difference(answered.outputs[i], shadow.outputs[i]));

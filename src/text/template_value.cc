@@ -14,7 +14,7 @@ namespace ridge::text {
 namespace {
 
 constexpr size_t kMostSteps = 1'000'000, kBytesOfStep = 256;
-constexpr int kDeepest = 250;
+constexpr int kDeepestValue = 250;
 
 int depth_of(const Value& value) {
   if (const Items* items = value.items()) return items->depth;
@@ -258,14 +258,14 @@ Value undefined_value(std::string name) { return {Undefined{std::move(name)}}; }
 Value list_value(std::vector<Value> values, bool tuple) {
   int deepest = 0;
   for (const Value& value : values) deepest = std::max(deepest, depth_of(value));
-  if (deepest >= kDeepest) throw TemplateError{fmt::format("a list is nested deeper than {}", kDeepest)};
+  if (deepest >= kDeepestValue) throw TemplateError{fmt::format("a list is nested deeper than {}", kDeepestValue)};
   return {std::make_shared<const Items>(Items{std::move(values), tuple, deepest + 1})};
 }
 
 Value dict_value(std::vector<std::pair<Value, Value>> values) {
   int deepest = 0;
   for (const auto& [key, value] : values) deepest = std::max({deepest, depth_of(key), depth_of(value)});
-  if (deepest >= kDeepest) throw TemplateError{fmt::format("a dict is nested deeper than {}", kDeepest)};
+  if (deepest >= kDeepestValue) throw TemplateError{fmt::format("a dict is nested deeper than {}", kDeepestValue)};
   return {std::make_shared<const Members>(Members{std::move(values), deepest + 1})};
 }
 
