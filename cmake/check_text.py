@@ -5,10 +5,12 @@ Registries are reached through their ordinary clients, whose settings name the h
 nowhere else.
 """
 
+import io
 import pathlib
 import re
 import subprocess
 import sys
+import tokenize
 import unicodedata
 
 import check_guides
@@ -36,6 +38,10 @@ LARGE_BYTES = 1 << 20
 # Read in terminals too: the answers to --help, and the guides.
 NARROW = re.compile(r"docs/(cli|guides)/.*\.md")
 MOST_COLUMNS = 100
+# Everything else, where no formatter keeps to it: prose and comments. Not what programs write, nor one value a line.
+WIDE_COLUMNS = 120
+WIDE = re.compile(r"(dev|docs/(architecture|contracts|how-to-add)\.md|CHANGELOG\.md|tests/(process|support)/.*|src/(app|base|cli|client|measure|report)/.*|benchmarks/results/.*|data/.*|tests/(cases|corpus|machines)/.*)")
+HASH_COMMENTS = re.compile(r".*\.(cmake|sh|supp|toml|yaml|yml)|(.*/)?(CMakeLists\.txt|dev|versions|run)")
 # What docs/images/make.py draws from pages of the program.
 PICTURE = re.compile(r"docs/images/[a-z-]+\.png")
 PICTURE_BYTES = 100_000
@@ -64,6 +70,38 @@ def picture_complaints(name, content):
         yield f"{name}: has {len(content)} bytes, more than {PICTURE_BYTES}"
 
 
+def python_lines(text):
+    """(number, line) of lines that are too wide by more than a text."""
+    lines = text.splitlines()
+    in_texts = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        documents = token.type == tokenize.STRING and token.line.lstrip().startswith(('"""', 'r"""'))
+        if token.type == tokenize.STRING and not documents and token.end[1] > WIDE_COLUMNS - 2:
+            in_texts.update(range(token.start[0], token.end[0] + 1))
+        elif token.type == tokenize.STRING and not documents:
+            in_texts.update(range(token.start[0], token.end[0]))
+    return [(number, line) for number, line in enumerate(lines, 1) if number not in in_texts]
+
+
+def wide_complaints(name, text):
+    """Complaints about prose, comments and Python's code beyond WIDE_COLUMNS; clang-format minds C++'s code."""
+    if WIDE.fullmatch(name):
+        return
+    lines = list(enumerate(text.splitlines(), 1))
+    if re.search(r"\.(cc|h|cu)$", name):
+        lines = [(number, line) for number, line in lines
+                 if re.match(r"\s*// ", line) or re.match(r"""[^"'/]*// """, line)]
+    elif HASH_COMMENTS.fullmatch(name):
+        lines = [(number, line) for number, line in lines if re.match(r"\s*# ", line)]
+    elif name.endswith(".py"):
+        lines = python_lines(text)
+    elif not name.endswith((".md", "llms.txt")):
+        return
+    for number, line in lines:
+        if columns(line) > WIDE_COLUMNS and " " in line.strip().removeprefix("- "):
+            yield f"{name}:{number}: has {columns(line)} columns, more than {WIDE_COLUMNS}"
+
+
 def main():
     complaints = []
     names = subprocess.run(
@@ -88,8 +126,7 @@ def main():
         for pattern, what in RULES:
             for match in pattern.finditer(text):
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {what}: {match.group()}")
-        if NARROW.fullmatch(name):
-            complaints.extend(narrow_complaints(name, text))
+        complaints.extend((narrow_complaints if NARROW.fullmatch(name) else wide_complaints)(name, text))
         for match in LINK.finditer(text if path.suffix == ".md" or name == "llms.txt" else ""):
             if not (path.parent / match[1]).exists():
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, which does not exist")
