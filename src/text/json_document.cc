@@ -15,8 +15,8 @@ namespace ridge::text {
 namespace {
 
 constexpr size_t kMostReferences = 5000, kMostMade = 100'000, kMostHeld = 1'000'000;
-constexpr size_t kLongestName = 4096;  // [bytes]
-constexpr int kDeepest = 500;          // schemas within schemas that one value is held against
+constexpr size_t kLongestReference = 4096;  // [bytes]
+constexpr int kDeepest = 500;               // schemas within schemas that one value is held against
 
 const Json kAllTypes = {"object", "array", "string", "number", "boolean", "null"};
 
@@ -100,8 +100,8 @@ Result<const Json*> SchemaDocument::referred(const Json& schema, const std::stri
   const std::string at = place_of(place, "$ref");
   const std::string text = dump_json(reference);
   if (const auto known = references_.find(text); known != references_.end()) return known->second;
-  if (text.size() > kLongestName)
-    return schema_error(Code::kExhausted, at, fmt::format("more than {} bytes", kLongestName));
+  if (text.size() > kLongestReference)
+    return schema_error(Code::kExhausted, at, fmt::format("more than {} bytes", kLongestReference));
   if (references_.size() == kMostReferences)
     return schema_error(Code::kExhausted, at, fmt::format("more than {} different references", kMostReferences));
   RIDGE_ASSIGN(const Json* target, resolve(root_, reference, at));
