@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/kept.h"
+#include "base/schema.h"
 #include "base/units.h"
 #include "client/server_measurement.h"
 #include "measure/difference.h"
@@ -239,32 +240,19 @@ std::vector<PointPair> same_loads(const client::ServerMeasurement& then, const c
   return pairs;
 }
 
-// A token figure of a language model, shown without a verdict: neither file has its interval.
-struct TokenFigure {
-  const char *id, *what, *unit;
-  std::optional<double> (*value)(const client::TokenFigures&);
-};
-template <std::optional<measure::Latency> client::TokenFigures::*kTimes, double measure::Latency::*kPercentile>
-std::optional<double> token_time(const client::TokenFigures& tokens) {
-  return tokens.*kTimes ? std::optional(*(tokens.*kTimes).*kPercentile) : std::nullopt;
-}
-using Tokens = client::TokenFigures;
-using measure::Latency;
-constexpr TokenFigure kTokenFigures[] = {
-    {"output-tokens", "output tokens", "tokens/s", [](const Tokens& t) { return std::optional(t.output_per_s); }},
-    {"goodput", "goodput", "requests/s", [](const Tokens& t) { return t.goodput_per_s; }},
-    {"ttft-p50", "first token p50", "ms", token_time<&Tokens::ttft_ms, &Latency::p50>},
-    {"ttft-p99", "first token p99", "ms", token_time<&Tokens::ttft_ms, &Latency::p99>},
-    {"itl-p99", "inter-token p99", "ms", token_time<&Tokens::itl_ms, &Latency::p99>},
-    {"tpot-p50", "per output token p50", "ms", token_time<&Tokens::tpot_ms, &Latency::p50>}};
-
-std::vector<FigureChange> token_changes(const std::optional<Tokens>& then, const std::optional<Tokens>& today) {
+// The figures of tokens that have a better way, shown without a verdict: neither file has their intervals.
+std::vector<FigureChange> token_changes(const std::optional<client::TokenFigures>& then,
+                                        const std::optional<client::TokenFigures>& today) {
   std::vector<FigureChange> rows;
-  for (const TokenFigure& figure : kTokenFigures) {
-    const auto before = then ? figure.value(*then) : std::nullopt, now = today ? figure.value(*today) : std::nullopt;
-    if (before && now)
-      rows.push_back(
-          tune::set_aside(tune::figure_of(figure.id, figure.what, figure.unit, *before, *now), "without an interval"));
+  if (!then || !today) return rows;
+  const Json before = json_of(*then), now = json_of(*today);
+  for (const Column& column : columns_of(schema_of<client::TokenFigures>())) {
+    const Json::json_pointer at(column.member);
+    if (column.better == Better::kNeither || !before.contains(at) || !now.contains(at)) continue;
+    if (before.at(at).is_number() && now.at(at).is_number())
+      rows.push_back(tune::set_aside(
+          tune::figure_of(column.id, column.label, column.unit, before.at(at).get<double>(), now.at(at).get<double>()),
+          "without an interval"));
   }
   return rows;
 }

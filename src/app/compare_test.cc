@@ -178,7 +178,7 @@ TEST(Compare, AServerOfALanguageModelShowsItsTokenFigures) {
   const auto output = std::ranges::find(comparison->figures, "callers-1.output-tokens", &tune::FigureChange::id);
   ASSERT_NE(output, comparison->figures.end());
   EXPECT_NEAR(output->change_percent, 50, 1e-9);
-  EXPECT_EQ(output->what, "output tokens at 1 caller");
+  EXPECT_EQ(output->what, "tokens/s at 1 caller");
   EXPECT_TRUE(std::ranges::none_of(comparison->figures, [](const tune::FigureChange& row) {
     return row.id.ends_with("goodput");
   })) << "neither had a goal";

@@ -14,8 +14,10 @@
 #include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/fields.h"
+#include "base/schema.h"
 #include "base/units.h"
 #include "cli/bench_server_text.h"
+#include "cli/document_schemas.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -42,19 +44,6 @@ constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payl
 constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests", "--no-stream",
                                   "--ttft-ms",    "--tpot-ms", "--weights",       "--cache",    "--device"};
 constexpr double kBelowHighest = 0.7;  // of a closed loop's rate
-
-constexpr const char* kCsv =
-    "concurrency rate_per_s requests_per_s throughput_per_s "
-    "throughput_low_per_s=/throughput_ci95_per_s/low throughput_high_per_s=/throughput_ci95_per_s/high "
-    "samples mean_ms=/latency_ms/mean p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 "
-    "p99_ms=/latency_ms/p99 p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high "
-    "max_ms=/latency_ms/max ci95_percent failed percent_of_limit";
-constexpr const char* kLlmCsv =
-    " output_tokens_per_s=/tokens/output_tokens_per_s prompt_tokens_per_s=/tokens/prompt_tokens_per_s "
-    "ttft_p50_ms=/tokens/ttft_ms/p50 ttft_p90_ms=/tokens/ttft_ms/p90 ttft_p99_ms=/tokens/ttft_ms/p99 "
-    "itl_p50_ms=/tokens/itl_ms/p50 itl_p90_ms=/tokens/itl_ms/p90 itl_p99_ms=/tokens/itl_ms/p99 "
-    "tpot_p50_ms=/tokens/tpot_ms/p50 tpot_p90_ms=/tokens/tpot_ms/p90 tpot_p99_ms=/tokens/tpot_ms/p99 "
-    "goodput_per_s=/tokens/goodput_per_s late_p99_ms=/tokens/late_ms/p99";
 
 struct ServerOptions {
   app::Command command;
@@ -240,6 +229,7 @@ int bench_server(std::span<const std::string> arguments) {
   ServerOptions options;
   options.command = typed("bench", arguments);
   options.command.verb = "bench server";  // the kind of document
+  options.page.columns = list_columns;
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
@@ -264,7 +254,7 @@ int bench_server(std::span<const std::string> arguments) {
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
-    print_verbatim(csv_table(std::string(kCsv) + (measured->token_load ? kLlmCsv : ""), json["points"]));
+    print_verbatim(csv_table(csv_columns_of(element_of("bench-server", "points")), json["points"]));
   } else {
     print_server_measurement(*measured);
     print_next(next);

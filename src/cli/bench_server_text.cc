@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/fields.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/terminal.h"
 #include "client/judgement.h"
 
@@ -177,79 +180,13 @@ std::string summary(const ServerMeasurement& m, const Point& point) {
   return table({}, rows, "lrl");
 }
 
-// ----------------------------------------------------------------------------------------------------- many points
-
-std::string range_text(const measure::Interval& interval, std::string (*format)(double)) {
-  if (interval.low && interval.high) return fmt::format("{} to {}", format(*interval.low), format(*interval.high));
-  return interval.low ? "≥ " + format(*interval.low) : "";
-}
-
-std::string token_ms(const Point& point, std::optional<measure::Latency> client::TokenFigures::*times,
-                     double measure::Latency::*percentile) {
-  return point.tokens && (*point.tokens).*times ? format_ms((*((*point.tokens).*times)).*percentile) : "";
-}
-
-// A column of the table of points; left out where no point has it.
-struct Column {
-  const char* head;
-  std::string (*cell)(const Point&);  // empty: this point has none
-};
-
-const std::vector<Column>& columns() {
-  static const std::vector<Column> kColumns = {
-      {"callers", [](const Point& p) { return p.rate_per_s ? "" : std::to_string(p.concurrency); }},
-      {"asked/s", [](const Point& p) { return p.rate_per_s ? format_count(*p.rate_per_s) : ""; }},
-      {"answered/s", [](const Point& p) { return format_count(p.requests_per_s); }},
-      {"rows/s",
-       [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
-      {"rows/s at 95 %", [](const Point& p) { return p.tokens ? "" : range_text(p.rows_ci95_per_s, format_count); }},
-      {"tokens/s", [](const Point& p) { return p.tokens ? format_count(p.tokens->output_per_s) : ""; }},
-      {"tokens/s limit",
-       [](const Point& p) { return p.tokens && p.tokens->limit ? format_count(p.tokens->limit->output_per_s) : ""; }},
-      {"goodput/s",
-       [](const Point& p) {
-         return p.tokens && p.tokens->goodput_per_s ? format_count(*p.tokens->goodput_per_s) : "";
-       }},
-      {"TTFT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p50); }},
-      {"TTFT p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p99); }},
-      {"TTFT limit",
-       [](const Point& p) { return p.tokens && p.tokens->limit ? format_ms(p.tokens->limit->ttft_ms) : ""; }},
-      {"ITL p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p50); }},
-      {"ITL p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p99); }},
-      {"TPOT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::tpot_ms, &measure::Latency::p50); }},
-      {"TPOT limit",
-       [](const Point& p) {
-         return p.tokens && p.tokens->limit && p.tokens->limit->tpot_ms ? format_ms(*p.tokens->limit->tpot_ms) : "";
-       }},
-      {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
-      {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
-      {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
-      {"p99 at 95 %", [](const Point& p) { return range_text(p.latency_ci95_ms.p99, format_ms); }},
-      {"max", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.max) : "-"; }},
-      {"failed", [](const Point& p) { return failed(p) > 0 ? std::to_string(failed(p)) : ""; }},
-      {"queue", [](const Point& p) { return p.server ? format_ms(p.server->queue_ms) : ""; }},
-      {"compute", [](const Point& p) { return p.server ? format_ms(p.server->compute_ms) : ""; }},
-      {"batch", [](const Point& p) { return p.server ? fmt::format("{:.3g}", mean_batch(*p.server)) : ""; }},
-      {"sent late p99",
-       [](const Point& p) { return token_ms(p, &client::TokenFigures::late_ms, &measure::Latency::p99); }},
-      {"client CPUs", [](const Point& p) { return fmt::format("{:.2f}", p.client.cpus); }},
-      {"share of the limit",
-       [](const Point& p) { return p.percent_of_limit ? format_percent(*p.percent_of_limit) : ""; }},
-  };
-  return kColumns;
-}
-
-std::string point_table(const std::vector<Point>& points) {
-  std::vector<std::string> head;
-  std::vector<std::vector<std::string>> rows(points.size());
-  for (const Column& column : columns()) {
-    std::vector<std::string> cells;
-    for (const Point& point : points) cells.push_back(column.cell(point));
-    if (std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
-    head.emplace_back(column.head);
-    for (size_t i = 0; i < points.size(); ++i) rows[i].push_back(cells[i].empty() ? "-" : cells[i]);
-  }
-  return table(head, rows, std::string(head.size(), 'r'));
+// A batch of one has as many rows as requests; the rate of an open loop is the load, that of tokens has no interval.
+std::string point_table(const ServerMeasurement& m) {
+  std::set<std::string> left_out;
+  if (m.batch == 1) left_out.insert("/throughput_per_s");
+  if (m.token_load) left_out.insert("/throughput_ci95_per_s");
+  if (m.points.front().rate_per_s) left_out.insert("/concurrency");
+  return figure_table("bench-server", "points", json_of(m.points), left_out);
 }
 
 // ------------------------------------------------------------------------------------------------------- sentences
@@ -297,7 +234,7 @@ void print_point_notes(const ServerMeasurement& m) {
 
 void print_server_measurement(const ServerMeasurement& m) {
   print(heading(m) + "\n");
-  print(m.points.size() == 1 ? summary(m, m.points.front()) : point_table(m.points));
+  print(m.points.size() == 1 ? summary(m, m.points.front()) : point_table(m));
   if (m.points.size() > 1)
     print(
         "times: measured from sending to the whole answer, at a rate from the intended time; queue and compute: "

@@ -33,7 +33,9 @@ Status keep_and_draw(const app::Command& command, const std::string& output, con
 
 Status write_page(const app::Command& command, const PageOptions& options, const Json& members) {
   if (options.file.empty()) return {};
-  RIDGE_ASSIGN(const std::string text, report::page(document(command, members), language_of_option(options.language)));
+  const Json columns = options.columns != nullptr ? options.columns(command.verb) : Json::object();
+  RIDGE_ASSIGN(const std::string text,
+               report::page(document(command, members), columns, language_of_option(options.language)));
   return write_result(command, options.file, text);
 }
 

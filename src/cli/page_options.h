@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "app/about.h"
 #include "base/json.h"
@@ -17,6 +18,8 @@ namespace ridge::cli {
 struct PageOptions {
   std::string file;      // empty: no page
   std::string language;  // "en", "zh"; empty: the system's
+  Json (*columns)(std::string_view verb) =
+      nullptr;  // list_columns() of cli/document_schemas.h, for pages with such tables
 };
 // --lang alone, with its check.
 // --seconds: a positive number.

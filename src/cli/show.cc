@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/kept.h"
+#include "cli/document_schemas.h"
 #include "cli/kept.h"
 #include "cli/next_text.h"
 #include "cli/page_options.h"
@@ -58,21 +59,31 @@ Status show_document(const Json& document, const std::string& file) {
 }
 
 Status draw(const app::Command& command, const Json& document, const PageOptions& options) {
-  RIDGE_ASSIGN(const std::string text, report::page(document, language_of_option(options.language)));
+  const Json columns = list_columns(app::about_of(document).command.verb);
+  RIDGE_ASSIGN(const std::string text, report::page(document, columns, language_of_option(options.language)));
   return write_result(command, options.file, text);
+}
+
+int show_schema(const std::string& kind) {
+  const Result<Json> schema = document_schema(kind);
+  if (!schema) return fail(kShowVerb, schema.error()), kUsage;
+  return print_verbatim(dump_json(*schema, true)), kDone;
 }
 
 }  // namespace
 
 int show(std::span<const std::string> arguments) {
-  std::string file;
+  std::string file, schema;
   bool json = false;
   PageOptions page;
   CLI::App app;
-  app.add_option("FILE", file)->required();
+  CLI::Option* given = app.add_option("FILE", file);
+  app.add_option("--schema", schema)->excludes(given);
   app.add_flag("--json", json);
   declare(app, page);
   if (ParseResult parsed = parse(app, kShowVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (!schema.empty()) return show_schema(schema);
+  if (file.empty()) return fail(kShowVerb, invalid("a FILE is needed, or --schema KIND")), kUsage;
   const Result<Json> document = app::read_document(file);
   if (!document) return fail(kShowVerb, document.error());
   if (json) return print_verbatim(dump_json(*document, true)), kDone;

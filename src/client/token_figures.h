@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "client/token_stream.h"
 #include "measure/load.h"
 #include "measure/measurement.h"
@@ -59,15 +60,19 @@ struct TokenLimit {
   cost::Limiter prefill = cost::Limiter::kUnknown, decode = cost::Limiter::kUnknown, load = cost::Limiter::kUnknown;
 };
 void visit_fields(auto& visit, Is<TokenLimit> auto& limit) {
-  visit("ttft_ms", limit.ttft_ms);
-  visit("ttft_percent_of_limit", limit.ttft_percent);
-  visit("ttft_limiter", limit.prefill);
-  visit("tpot_ms", limit.tpot_ms);
-  visit("tpot_percent_of_limit", limit.tpot_percent);
-  visit("tpot_limiter", limit.decode);
-  visit("decoding", limit.decoding);
-  visit("output_tokens_per_s", limit.output_per_s);
+  visit("output_tokens_per_s", limit.output_per_s,
+        means("most output tokens/s, of steps that all requests in flight share").column("tokens/s limit"));
   visit("output_limiter", limit.load);
+  visit("ttft_ms", limit.ttft_ms, means("least, of a prompt that has the device for itself").column("TTFT limit"));
+  visit("ttft_percent_of_limit", limit.ttft_percent,
+        means("100 · limit / mean; null: there is no such time").column("TTFT share"));
+  visit("ttft_limiter", limit.prefill);
+  visit("tpot_ms", limit.tpot_ms,
+        means("least, of a step of the answers under way; null: no TPOT was measured").column("TPOT limit"));
+  visit("tpot_percent_of_limit", limit.tpot_percent,
+        means("100 · limit / mean; null: there is no such time").column("TPOT share"));
+  visit("tpot_limiter", limit.decode);
+  visit("decoding", limit.decoding, means("answers under way: rate of the tokens behind the first · mean TPOT"));
 }
 
 // Figures of the counted requests that succeeded. Distributions are absent if no request has such a time: an answer that is not
@@ -90,19 +95,41 @@ inline bool counts_differ(const TokenFigures& figures) {
   return events > 0 && (events > 1.01 * tokens || events < 0.99 * tokens);
 }
 void visit_fields(auto& visit, Is<TokenFigures> auto& figures) {
-  visit("requests", figures.requests);
-  visit("prompt_tokens", figures.prompt_tokens);
-  visit("output_tokens", figures.output_tokens);
-  visit("events", figures.events);
-  visit.derived("counts_differ", counts_differ(figures));
-  visit("output_tokens_per_s", figures.output_per_s);
-  visit("prompt_tokens_per_s", figures.prompt_per_s);
-  visit("ttft_ms", figures.ttft_ms);
-  visit("itl_ms", figures.itl_ms);
-  visit("tpot_ms", figures.tpot_ms);
-  visit("goodput_per_s", figures.goodput_per_s);
-  visit("late_ms", figures.late_ms);
-  visit.unless_empty("limit", figures.limit);
+  visit("requests", figures.requests, means("counted requests that succeeded"));
+  visit("prompt_tokens", figures.prompt_tokens, means("by the server's `usage`"));
+  visit("output_tokens", figures.output_tokens, means("by the server's `usage`"));
+  visit("events", figures.events, means("of streams, with text: the client's own count"));
+  visit.derived("counts_differ",
+                Derived{counts_differ(figures), means("true: tokens and events differ by more than 1 %")});
+  visit("output_tokens_per_s", figures.output_per_s,
+        means("output tokens").column("tokens/s").in("tokens/s").csv().high_is_better());
+  visit("prompt_tokens_per_s", figures.prompt_per_s, means("prompt tokens").csv().high_is_better());
+  visit("goodput_per_s", figures.goodput_per_s,
+        means("requests within the goals; null: there is no goal")
+            .column("goodput/s")
+            .in("requests/s")
+            .csv()
+            .high_is_better());
+  visit("ttft_ms", figures.ttft_ms,
+        means("from the intended time to the first event with text")
+            .part_columns("p50 p99", "TTFT")
+            .csv("ttft")
+            .low_is_better());
+  visit("itl_ms", figures.itl_ms,
+        means("between events with text, of all streams").part_columns("p50 p99", "ITL").csv("itl").low_is_better());
+  visit("tpot_ms", figures.tpot_ms,
+        means("of a request: first to last event with text / (tokens − 1)")
+            .part_columns("p50 p99", "TPOT")
+            .csv("tpot")
+            .low_is_better());
+  visit("late_ms", figures.late_ms,
+        means("from the intended time to when the request was given to the system")
+            .part_columns("p99", "sent late")
+            .csv("late"));
+  visit.unless_empty(
+      "limit", figures.limit,
+      means("with `--model`: for the point's mean numbers of tokens, and steps that give each answer one token")
+          .groups_columns());
 }
 
 // `runs`: the counted requests, of which `records` has those that succeeded, and the warm-up's. `requests_per_s`: those that succeeded.

@@ -50,7 +50,7 @@ std::string title_of(const PageRow& row, const Json& document) {
 }
 
 // Every @NAME@ of the skeleton, once and from the left: inserted text is not scanned again.
-std::string filled(std::string_view skeleton, const std::array<std::pair<std::string_view, std::string>, 7>& values) {
+std::string filled(std::string_view skeleton, const std::array<std::pair<std::string_view, std::string>, 8>& values) {
   std::string page;
   while (true) {
     size_t next = skeleton.size();
@@ -69,7 +69,7 @@ std::string filled(std::string_view skeleton, const std::array<std::pair<std::st
 
 }  // namespace
 
-Result<std::string> page(const Json& document, Language language) {
+Result<std::string> page(const Json& document, const Json& columns, Language language) {
   const std::string verb = text_of(document, "/about/verb");
   const auto* row = std::ranges::find_if(kPages, [&](const PageRow& page) {
     return page.verb == verb && document.contains(Json::json_pointer(page.member));
@@ -80,6 +80,7 @@ Result<std::string> page(const Json& document, Language language) {
                   {"@TITLE@", escape_html(title_of(*row, document))},
                   {"@STYLE@", std::string(asset("style"))},
                   {"@DATA@", escape_script_json(dump_json(document))},
+                  {"@COLUMNS@", escape_script_json(dump_json(columns))},
                   {"@CHINESE@", escape_script_json(asset("chinese"))},
                   {"@CHARTS@", std::string(asset("chart"))},
                   {"@SCRIPT@", std::string(asset("common_script")) + std::string(asset(row->script))}}});

@@ -13,8 +13,9 @@
 
 namespace ridge::report {
 
-// `document` is drawn by the script of its verb, `about.verb`, at first in `language`. Error: the verb has no page.
-Result<std::string> page(const Json& document, Language language);
+// `document` is drawn by the script of its verb, `about.verb`, at first in `language`. `columns`: of the tables of its lists, by
+// the list's name: {"points": [{member, label, unit}]}. Error: the verb has no page.
+Result<std::string> page(const Json& document, const Json& columns, Language language);
 
 // Escapes text between tags or inside a quoted attribute.
 std::string escape_html(std::string_view text);

@@ -30,7 +30,7 @@ Json of_verb(const char* verb, Json members = Json::object()) {
 }
 
 std::string page_of(const Json& document, Language language = Language::kEnglish) {
-  const Result<std::string> text = page(document, language);
+  const Result<std::string> text = page(document, Json::object(), language);
   return text ? *text : text.error().message;
 }
 
@@ -50,7 +50,7 @@ TEST(Page, NamesCannotBecomeMarkup) {
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_THAT(page, HasSubstr("<title>ridge plan · a&quot;b&#39;&lt;i&gt;&amp;@SCRIPT@.onnx</title>"));
   // The page's own: data, Chinese, library, script. A library with the closing tag in its text would end its element early.
-  EXPECT_EQ(times(page, "</script"), 4u);
+  EXPECT_EQ(times(page, "</script"), 5u);
   EXPECT_EQ(times(page, "</style"), 1u);
 }
 
@@ -97,8 +97,8 @@ TEST(Page, EveryVerbWithAPageHasItsScript) {
 }
 
 TEST(Page, OfAnotherVerbIsAnError) {
-  EXPECT_FALSE(page(of_verb("serve"), Language::kEnglish));
-  EXPECT_FALSE(page(Json::array(), Language::kEnglish));
+  EXPECT_FALSE(page(of_verb("serve"), Json::object(), Language::kEnglish));
+  EXPECT_FALSE(page(Json::array(), Json::object(), Language::kEnglish));
 }
 
 TEST(EscapeScriptJson, KeepsTheMeaning) {

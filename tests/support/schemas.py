@@ -1,15 +1,26 @@
-"""The JSON Schemas of docs/schemas, and documents held against them."""
+"""The JSON Schemas of documents, of the program and of docs/schemas, and documents held against them."""
 
 import copy
+import functools
 import json
 import os
 import pathlib
+import subprocess
 
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 SOURCE = pathlib.Path(os.environ["RIDGE_SOURCE"])
-SCHEMAS = {path.stem: json.loads(path.read_text()) for path in (SOURCE / "docs" / "schemas").glob("*.json")}
+FILES = {path.stem: json.loads(path.read_text()) for path in (SOURCE / "docs" / "schemas").glob("*.json")}
+
+
+@functools.cache
+def schema_of(name):
+    """Of a file, or as the program says."""
+    if name in FILES:
+        return FILES[name]
+    done = subprocess.run([os.environ["RIDGE"], "show", "--schema", name], capture_output=True, check=True, text=True)
+    return json.loads(done.stdout)
 
 
 def strict(schema):
@@ -27,13 +38,10 @@ def strict(schema):
     return schema
 
 
-STRICT = {name: strict(schema) for name, schema in SCHEMAS.items()}
-
-
 def errors_of(name, document, strictly=True):
     """Faults of a document; strictly: also members that its schema does not name."""
-    schemas = STRICT if strictly else SCHEMAS
-    registry = Registry().with_resources((f"{stem}.json", Resource.from_contents(schema)) for stem,
-                                         schema in schemas.items())
+    schemas = {name: schema_of(name)} | FILES
+    registry = Registry().with_resources((f"{stem}.json", Resource.from_contents(strict(schema) if strictly else schema))
+                                         for stem, schema in schemas.items())
     validator = Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
     return [f"{name}: {error.json_path}: {error.message[:300]}" for error in validator.iter_errors(document)]

@@ -139,6 +139,24 @@ const table = (head, rows) => {
               make('table', null, body.querySelector('.wide') ? {class: 'blocks'} : {},
                    make('thead', null, {}, make('tr', null, {}, titles.map((title, i) => make('th', title, head[i].startsWith('#') ? {class: 'number'} : {})))), body));
 };
+// How a figure of that unit is shown.
+const kUnits = {'ms': milliseconds, '/s': count, 'tokens/s': count, 'requests/s': count, '%': percentOf, 'B': bytes};
+const columns = read('columns');  // {"points": [{member, label, unit}]}: what the list of a value's fields says of the document's lists
+// A list of the document: the columns that some element has, not 0 in all, and one of the page's own. What a sheet of paper has no
+// room for follows in a table of its own, with the first column again.
+const kMostColumns = 12;
+const listTable = (list, ownHead, ownCell) => {
+  const rows = data[list].map((_, i) => `${list}.${i}`);
+  const shown = columns[list].map(({member, label, unit}) => ({part: member.replaceAll('/', '.'), label, show: kUnits[unit] || plainNumber}))
+    .filter(({part}) => rows.some(row => { const value = valueOf(row + part); return known(value) && value !== 0 && (typeof value !== 'object' || known(value.low)); }));
+  const one = (row, {part, show}) => typeof valueOf(row + part) === 'object' ? make('td', ends(valueOf(row + part), show) || kNone, {class: 'number'}) : cell(show, row + part);
+  const rest = shown.slice(1), tables = Math.ceil(rest.length / kMostColumns), each = Math.ceil(rest.length / tables);
+  return Array.from({length: tables}, (_, i) => [shown[0], ...rest.slice(i * each, (i + 1) * each)]).map((part, i) => {
+    const own = i + 1 === tables;
+    return table([...part.map(({label}) => '#' + label), ...(own ? [ownHead] : [])],
+                 rows.map((row, at) => [...part.map(column => one(row, column)), ...(own ? [ownCell(data[list][at])] : [])]));
+  });
+};
 // Small sections side by side where the window is wide.
 const halves = (...sections) => make('div', null, {class: 'halves'}, ...sections);
 const expander = (text, content, open = false) => make('details', null, open ? {open: ''} : {}, make('summary', say(text)), content);
@@ -290,7 +308,7 @@ function page(drawParts) {
 
 return {next, data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, seconds, flops, rate, count, hertz, bandwidth, intensity, plusMinus,
         rowsPerSecond, percent, percentOf, ratio, joules, watts, dollars, plainNumber, range, make, section, longSection, quiet, warning, bullets, name,
-        prose, known, number, cell, noCell, figure, figures, table, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
+        prose, known, number, cell, noCell, figure, figures, table, listTable, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
         narrow, short, canvas, tallCanvas, draw, axis, plain, bars, labelAxis, decades, thirds, fifths, ticksAt, byteTicks, barChart, kDashes, staircase,
         span, whiskers, ends, page};
 })();

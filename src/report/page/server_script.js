@@ -1,8 +1,9 @@
 // Draws the measurement of a server in the element "data". Numbers keep their value in data-value.
 (() => {
 const bench = ridge.data;
-const {say, sentence, digits, count, milliseconds, rowsPerSecond, percentOf, make, section, bullets, warning, name, known, cell, figure, figures, table, header,
-       disturbed, canvas, draw, axis, plain, fifths, kDashes, span, whiskers, ends} = ridge;
+const {say, sentence, digits, count, milliseconds, rowsPerSecond, percentOf, make, section, bullets, warning, name,
+       known, figure, figures, table, listTable, header, disturbed, canvas, draw, axis, plain, fifths, kDashes, span,
+       whiskers} = ridge;
 
 const points = (bench.points || []).map((point, i) => ({...point, member: `points.${i}`}));
 const loadText = point => known(point.rate_per_s) ? say(`${digits(point.rate_per_s)} requests/s asked`) : say(point.concurrency === 1 ? '1 connection' : `${point.concurrency} connections`);
@@ -34,6 +35,8 @@ function title() {
                   limit ? figure('at most', rowsPerSecond, 'limit.throughput_per_s', say(limit.limiter)) : null)];
 }
 
+const pointTable = () => listTable('points', '', point => point.client && point.client.bottleneck ? make('td', say('the client is the bottleneck'), {class: 'warn'}) : '');
+
 // Of a language model: first token and time per token over the tokens per second, and what the machine could do at best.
 function tokens() {
   const shown = points.filter(point => point.tokens);
@@ -50,17 +53,9 @@ function tokens() {
                      {callbacks: {label: item => `${item.dataset.label} ${milliseconds(item.raw.y)} · ${count(item.raw.x)} ${say('tokens/s')} · ${loadText(item.raw.point)}`}}),
     };
   });
-  const rows = shown.map(point => {
-    const of = (field, show) => cell(show, `${point.member}.tokens.${field}`);
-    return [loadText(point), cell(count, `${point.member}.requests_per_s`), of('output_tokens_per_s', count), of('limit.output_tokens_per_s', count), cell(percentOf, `${point.member}.percent_of_limit`),
-            of('ttft_ms.p50', milliseconds), of('ttft_ms.p99', milliseconds), of('limit.ttft_ms', milliseconds), of('limit.ttft_percent_of_limit', percentOf),
-            of('tpot_ms.p50', milliseconds), of('tpot_ms.p99', milliseconds), of('limit.tpot_ms', milliseconds), of('limit.tpot_percent_of_limit', percentOf), of('itl_ms.p99', milliseconds),
-            of('goodput_per_s', count), cell(String, `${point.member}.failed`)];
-  });
   const least = bench.token_limit;
   return section('tokens', 'Tokens over the load', box,
-    table(['load', '#requests/s', '#tokens/s', '#limit', '#share', '#first token, median', '#first token, p99', '#limit', '#share', '#each token, median', '#each token, p99', '#limit', '#share',
-           '#between tokens, p99', '#within the goals', '#failed'], rows),
+    pointTable(),
     least ? ridge.quiet('Limits are derived from the model, its forms and this machine; shares compare means.') : null,
     least ? make('p', `${least.model} · ${least.weights} · ${least.cache} · ${least.device}`, {class: 'quiet', translate: 'no'}) : null);
 }
@@ -90,16 +85,8 @@ function curve() {
                            {filter: item => item.raw.point, callbacks: {label: item => `${item.dataset.label} ${milliseconds(item.raw.y)} · ${rowsPerSecond(item.raw.x)} · ${loadText(item.raw.point)}`}}),
     };
   });
-  const rows = points.map(point => {
-    const of = (field, show) => cell(show, `${point.member}.${field}`);
-    const interval = (ci, show) => make('td', ends(ci, show) || '–', {class: 'number'});
-    return [loadText(point), of('requests_per_s', count), of('throughput_per_s', rowsPerSecond), interval(point.throughput_ci95_per_s, rowsPerSecond),
-            ...['p50', 'p90', 'p95', 'p99'].map(each => of(`latency_ms.${each}`, milliseconds)), interval((point.latency_ci95_ms || {}).p99, milliseconds), of('latency_ms.max', milliseconds),
-            of('failed', String), of('server.queue_ms', milliseconds), of('server.compute_infer_ms', milliseconds), of('server.mean_batch', digits),
-            of('percent_of_limit', percentOf), point.client && point.client.bottleneck ? make('td', say('the client is the bottleneck'), {class: 'warn'}) : ''];
-  });
   return section('curve', 'Latency and throughput over the load', box,
-    table(['load', '#requests/s', '#throughput', '#95 % interval', '#p50', '#p90', '#p95', '#p99', '#95 % interval', '#max', '#failed', '#queue', '#compute', '#mean batch', '#share of the limit', ''], rows));
+    pointTable());
 }
 
 function failures() {

@@ -1,0 +1,96 @@
+#include "cli/document_schemas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/about.h"
+#include "app/compare.h"
+#include "app/describe.h"
+#include "app/describe_language.h"
+#include "app/history.h"
+#include "base/figure.h"
+#include "base/schema.h"
+#include "client/server_measurement.h"
+#include "doctor/finding.h"
+#include "doctor/inventory.h"
+#include "power/sweep.h"
+#include "tune/language/tuning.h"
+
+namespace ridge::cli {
+namespace {
+
+struct OnlyAbout {
+  app::About about;
+};
+void visit_fields(auto& visit, Is<OnlyAbout> auto& document) {
+  visit("about", document.about, means("what wrote the document, when, where and by which command"));
+}
+
+struct NextLines {
+  std::vector<std::string> lines;
+};
+void visit_fields(auto& visit, Is<NextLines> auto& next) {
+  visit.unless_empty("next", next.lines, means("the command lines that the text ends with"));
+}
+
+struct Past {
+  std::vector<app::PastResult> results;
+};
+void visit_fields(auto& visit, Is<Past> auto& past) { visit("results", past.results, means("oldest first")); }
+
+template <typename... Values>
+void fields_of(Json& schema) {
+  (describe_value(schema, Values()), ...);
+}
+
+struct DocumentKind {
+  std::string_view name;
+  void (*describe)(Json& schema);
+};
+constexpr DocumentKind kKinds[] = {
+    {"bench-server", fields_of<OnlyAbout, client::ServerMeasurement, NextLines>},
+    {"compare", fields_of<OnlyAbout, app::Comparison>},
+    {"describe", fields_of<OnlyAbout, app::ModelDescription>},
+    {"describe-language", fields_of<OnlyAbout, app::LanguageDescription>},
+    {"doctor", fields_of<OnlyAbout, doctor::Diagnosis, doctor::Inventory>},
+    {"history", fields_of<OnlyAbout, Past>},
+    {"power-sweep", fields_of<OnlyAbout, power::Sweep>},
+    {"tune-language", fields_of<OnlyAbout, tune::language::LanguageTuning, NextLines>},
+};
+
+}  // namespace
+
+Result<Json> document_schema(std::string_view kind) {
+  const auto* row = std::ranges::find(kKinds, kind, &DocumentKind::name);
+  if (row == std::end(kKinds)) {
+    std::string known;
+    for (const DocumentKind& each : kKinds) known += (known.empty() ? "" : ", ") + std::string(each.name);
+    return invalid(fmt::format("there is no schema of '{}'; there are: {}", kind, known));
+  }
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                 {"title", fmt::format("a document of ridge: {}", kind)}};
+  row->describe(schema);
+  return schema;
+}
+
+Json element_of(std::string_view kind, const char* member) {
+  const Result<Json> schema = document_schema(kind);
+  return schema ? schema->at("properties").at(member).at("items") : Json::object({{"properties", Json::object()}});
+}
+
+Json list_columns(std::string_view verb) {
+  std::string kind(verb);
+  std::ranges::replace(kind, ' ', '-');
+  Json lists = Json::object();
+  const Result<Json> schema = document_schema(kind);
+  if (!schema || !schema->contains("properties")) return lists;
+  for (const auto& [name, member] : schema->at("properties").items())
+    if (member.contains("items") && member["items"].contains("properties"))
+      if (const std::vector<Column> columns = ridge::columns_of(member["items"]); !columns.empty())
+        lists[name] = json_of(columns);
+  return lists;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,19 @@
+// The JSON Schemas of documents, from the lists of their values' fields: of `ridge show --schema KIND`, and of tables,
+// pages and CSV (base/schema.h).
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::cli {
+
+// `kind`: the verb, as in `about.verb`, with "-" for a space: "bench-server". The error lists the kinds.
+Result<Json> document_schema(std::string_view kind);
+// Of an element of the document's list `member`: "points".
+Json element_of(std::string_view kind, const char* member);
+// {"points": [{member, label, unit}]}, of each list of a document that has columns; empty without a schema of its kind.
+Json list_columns(std::string_view verb);
+
+}  // namespace ridge::cli

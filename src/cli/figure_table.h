@@ -1,0 +1,20 @@
+// A document's list as a table: the list of a value's fields says which figures are columns, their headings and units
+// (base/figure.h).
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace ridge::cli {
+
+// `rows`: the list `member` of a document of this kind (cli/document_schemas.h). Leaves out the columns `left_out`
+// ("/throughput_per_s"), and those that no row has, or that are 0 in all.
+std::string figure_table(std::string_view kind, const char* member, const Json& rows,
+                         const std::set<std::string>& left_out);
+// A number as people read it: "12.3 ms" of "ms"; an interval as "12 ms to 13 ms". "": null.
+std::string text_in_unit(const Json& value, std::string_view unit);
+
+}  // namespace ridge::cli
