@@ -104,6 +104,10 @@ void visit_fields(auto& visit, Is<TokenFigures> auto& figures) {
   visit("output_tokens_per_s", figures.output_per_s,
         means("output tokens").column("tokens/s").in("tokens/s").csv().high_is_better());
   visit("prompt_tokens_per_s", figures.prompt_per_s, means("prompt tokens").csv().high_is_better());
+  visit.derived(
+      "total_tokens_per_s",
+      Derived{figures.output_per_s + figures.prompt_per_s,
+              means("prompt and output tokens").column("total tokens/s").in("tokens/s").csv().high_is_better()});
   visit("goodput_per_s", figures.goodput_per_s,
         means("requests within the goals; null: there is no goal")
             .column("goodput/s")

@@ -112,6 +112,7 @@ def test_streams_are_asked_for_and_their_tokens_counted(endpoint, monkeypatch):
     assert tokens["prompt_tokens"] == 3 * tokens["requests"], "by the server's usage"
     assert (tokens["output_tokens_per_s"]
             == pytest.approx(point["requests_per_s"] * tokens["output_tokens"] / tokens["requests"]))
+    assert tokens["total_tokens_per_s"] == pytest.approx(tokens["output_tokens_per_s"] + tokens["prompt_tokens_per_s"])
     assert 0 < tokens["ttft_ms"]["min"] <= tokens["ttft_ms"]["p99"] <= point["latency_ms"]["max"]
     assert tokens["goodput_per_s"] is None
     body = server.bodies[0]
