@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <unistd.h>
 
 #include <array>
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "base/file.h"
@@ -34,16 +36,17 @@ class Sha256 {
   const std::unique_ptr<EVP_MD_CTX, Free> context_{EVP_MD_CTX_new()};
 };
 
-Result<std::string> digest_file(const std::string& path) {
-  RIDGE_TRY(open_regular_file(path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Code::kNotFound, "read " + path + ": cannot be opened"};
+Result<std::string> digest_file(const std::string& path, const Descriptor& file) {
   Sha256 digest;
   std::string chunk(kChunk, '\0');
-  while (file.read(chunk.data(), kChunk) || file.gcount() > 0)
-    digest.add(std::string_view(chunk.data(), static_cast<size_t>(file.gcount())));
-  if (file.bad()) return Error{Code::kFailed, "read " + path + ": failed"};
-  return digest.text();
+  for (off_t at = 0;;) {
+    const ssize_t got = pread(file.number(), chunk.data(), kChunk, at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error{Code::kFailed, "read " + path + ": " + std::strerror(errno)};
+    if (got == 0) return digest.text();
+    digest.add(std::string_view(chunk.data(), static_cast<size_t>(got)));
+    at += got;
+  }
 }
 
 }  // namespace
@@ -54,10 +57,15 @@ std::string digest_text(std::string_view text) {
   return digest.text();
 }
 
-Result<std::string> digest_files(const std::vector<std::string>& files) {
+Result<std::string> digest_files(const std::vector<std::string>& files, const Descriptor* first) {
   std::string digests;
-  for (const std::string& file : files) {
-    RIDGE_ASSIGN(const std::string digest, digest_file(file));
+  for (const std::string& path : files) {
+    Descriptor file;
+    if (first == nullptr) {
+      RIDGE_ASSIGN(file, open_regular_file(path));
+    }
+    RIDGE_ASSIGN(const std::string digest, digest_file(path, first == nullptr ? file : *first));
+    first = nullptr;
     digests += digest;
   }
   return files.size() == 1 ? digests : digest_text(digests);

@@ -171,8 +171,8 @@ Status check_size(int64_t size) {
 
 }  // namespace
 
-Status load(const std::string& path, onnx::ModelProto& model) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+Status load(const std::string& path, onnx::ModelProto& model, Descriptor* opened) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
   struct stat status {};
   if (fstat(file.number(), &status) != 0) return Error{Code::kFailed, std::strerror(errno)};
@@ -183,7 +183,10 @@ Status load(const std::string& path, onnx::ModelProto& model) {
   constexpr int kBlock = 1 << 20;                // [bytes]
   google::protobuf::io::FileInputStream stream(file.number(), kBlock);
   const bool parsed = model.ParseFromZeroCopyStream(&stream) && is_model(model);
-  if (parsed) return {};
+  if (parsed) {
+    if (opened != nullptr) *opened = std::move(file);
+    return {};
+  }
   const ReadAt read = [&](int64_t offset, size_t size) {
     std::string bytes(size, '\0');
     const ssize_t got = pread(file.number(), bytes.data(), size, offset);

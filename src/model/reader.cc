@@ -65,6 +65,7 @@ struct UnboundModel::ParsedModel {
   std::string digest;                  // "": of `files`
   std::vector<std::string> external_files;
   std::vector<std::string> files;  // paths of the model and of these
+  Descriptor file;                 // the model's, of ONNX: its digest is that of the bytes that were read
 
   void list_files(const std::string& path) {
     external_files = model::external_files(model);
@@ -82,7 +83,7 @@ Result<UnboundModel> UnboundModel::read(const std::string& path) {
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
-    RIDGE_TRY(load(path, parsed->model));
+    RIDGE_TRY(load(path, parsed->model, &parsed->file));
     parsed->list_files(path);
     RIDGE_TRY(parsed->finish(folder_of(path).string()));
     return UnboundModel(parsed);
@@ -111,7 +112,7 @@ Result<WholeModel> UnboundModel::read_whole(const std::string& path) {
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<WholeModel> {
-    RIDGE_TRY(load(path, parsed->model));
+    RIDGE_TRY(load(path, parsed->model, &parsed->file));
     parsed->list_files(path);
     auto proto = std::make_shared<const onnx::ModelProto>(parsed->model);
     RIDGE_TRY(parsed->finish(folder_of(path).string()));  // also checks that the external data lies beside the model
@@ -119,7 +120,7 @@ Result<WholeModel> UnboundModel::read_whole(const std::string& path) {
     for (const std::string& file : parsed->external_files) {
       RIDGE_ASSIGN((*data)[file], read_file((folder_of(path) / file).string(), kAnySize));
     }
-    RIDGE_ASSIGN(parsed->digest, digest_files(parsed->files));
+    RIDGE_ASSIGN(parsed->digest, digest_files(parsed->files, &parsed->file));
     return WholeModel{path, UnboundModel(parsed), std::move(proto), std::move(data)};
   });
 }
@@ -157,7 +158,7 @@ Result<Graph> UnboundModel::bind(const Binding& binding) const {
 Result<std::string> UnboundModel::digest() const {
   if (!parsed_->digest.empty()) return parsed_->digest;
   if (parsed_->files.empty()) return Error{Code::kUnsupported, parsed_->doing + ": it was read from no file"};
-  Result<std::string> digest = digest_files(parsed_->files);
+  Result<std::string> digest = digest_files(parsed_->files, parsed_->file ? &parsed_->file : nullptr);
   return digest ? std::move(digest) : wrap(digest.error(), parsed_->doing);
 }
 

@@ -28,10 +28,17 @@ rounds["gain_ln"] = [math.log(factor) + gain for gain in rounds["gain_ln"]]
 file.write_text(json.dumps(result))
 END
 }
+# Where other work disturbed it so much that it does not judge (3), once more.
+judged() {
+  local status=0
+  ridge tune model.onnx --compare baseline/model --tolerance 10 || status=$?
+  [ "$status" != 3 ] || one_of "$1 3" ridge tune model.onnx --compare baseline/model --tolerance 10
+  [ "$status" = 3 ] || [ "$status" = "$1" ] || fail "exit status $status instead of $1"
+}
 scale_record 0.01
-exits 0 ridge tune model.onnx --compare baseline/model --tolerance 10
+judged 0
 scale_record 10000
-exits 1 ridge tune model.onnx --compare baseline/model --tolerance 10
+judged 1
 
 # A budget of one's own, on the figures of --json.
 ridge bench model.onnx --seconds 3 --json > bench.json

@@ -70,7 +70,7 @@ def test_what_a_killed_server_left_is_replaced_and_a_live_one_is_not(repository,
 
 
 @pytest.mark.parametrize("address,text", [("unix:", "1 to 107 bytes"), ("unix:" + "p" * 108, "1 to 107 bytes"),
-                                          ("unix:{}/file", "no socket"),
+                                          ("unix:{}/file", "not a socket"),
                                           ("unix:/nowhere/socket", "/nowhere/socket"), ("a.b", "not an address")])
 def test_addresses_that_cannot_be(repository, tmp_path, address, text):
     (tmp_path / "file").write_text("kept")
