@@ -38,9 +38,9 @@ tune::Tuning recorded(const TuneResult& result) {
 // Counts how often a file is opened by anyone; the fake engine opens no model.
 class OpenCount {
  public:
-  // IN_CLOSE is included because the kernel merges equal events that follow one another.
+  // IN_ACCESS and IN_CLOSE lie between: the kernel merges equal events that follow one another.
   explicit OpenCount(const std::string& path) : queue_(inotify_init1(IN_NONBLOCK)) {
-    EXPECT_GE(inotify_add_watch(queue_, path.c_str(), IN_OPEN | IN_CLOSE), 0);
+    EXPECT_GE(inotify_add_watch(queue_, path.c_str(), IN_OPEN | IN_ACCESS | IN_CLOSE), 0);
   }
   OpenCount(const OpenCount&) = delete;
   OpenCount& operator=(const OpenCount&) = delete;
