@@ -89,7 +89,7 @@ class SchemaWriter {
 // Describes what write_value() of base/fields.h writes. A value with to_json() and no write_schema() may be anything.
 template <typename T>
 void describe_value(Json& schema, const T& value) {
-  if constexpr (std::same_as<T, Json>) {
+  if constexpr (std::same_as<T, Json>) {  // NOLINT(bugprone-branch-clone): the order of the concepts
   } else if constexpr (HasNames<T>) {
     set_type(schema, "string");
     for (const auto& [key, name] : names_of(value)) add_name(schema, name);

@@ -395,7 +395,7 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, uint64_t body_b
   options.memory = std::move(call.memory);
   const auto answer = std::make_shared<OpenAiAnswer>(std::move(options), std::move(call.responder));
   for (size_t i = 0; i < answer->prompts().size(); ++i) {
-    wanted.prompt = answer->prompts()[i].ids;
+    wanted.prompt = answer->prompts()[i].ids;  // NOLINT(bugprone-use-after-move): the last one takes it
     const bool last = i + 1 == answer->prompts().size();
     Result<std::unique_ptr<serve::TextTicket>> ticket =
         model.generate(last ? std::move(wanted) : wanted, answer->sink_of(i));

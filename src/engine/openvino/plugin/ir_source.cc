@@ -66,7 +66,7 @@ class Description {
     ir_.name = model.get_friendly_name();
     ir_.producer = "OpenVINO";
     if (model.has_rt_info("Runtime_version")) {
-      const auto version = model.get_rt_info<std::string>("Runtime_version");
+      const auto& version = model.get_rt_info<std::string>("Runtime_version");
       ir_.producer += " " + version.substr(0, version.find('-'));
     }
   }
@@ -115,9 +115,10 @@ class Source final : public model::IrSource {
   explicit Source(std::shared_ptr<ov::Model> model) : model_(std::move(model)) {}
   Result<model::IrModel> at(const std::map<std::string, Shape>& shapes, model::DataSizes sizes) const override {
     MutexLock lock(mutex_);
+    const ov::Model& model = *model_;
     return guarded("OpenVINO could not describe it", [&]() -> Result<model::IrModel> {
-      if (shapes.empty()) return Description(*model_, sizes).take();
-      const std::shared_ptr<ov::Model> bound = model_->clone();
+      if (shapes.empty()) return Description(model, sizes).take();
+      const std::shared_ptr<ov::Model> bound = model.clone();
       RIDGE_TRY(fix_shapes(*bound, shapes));
       return Description(*bound, sizes).take();
     });
