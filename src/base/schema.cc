@@ -18,6 +18,12 @@ struct NamedUnit {
 constexpr NamedUnit kUnits[] = {
     {"_ms", "ms"}, {"_per_s", "/s"}, {"_percent", "%"}, {"percent_of_limit", "%"}, {"_bytes", "B"}};
 
+// The row that a name ends with; null: none.
+const NamedUnit* row_of(std::string_view name) {
+  const auto* row = std::ranges::find_if(kUnits, [&](const NamedUnit& each) { return name.ends_with(each.end); });
+  return row == std::end(kUnits) ? nullptr : row;
+}
+
 void joined(std::string& words, std::string_view word, char with) {
   if (!words.empty() && !word.empty()) words += with;
   words += word;
@@ -42,8 +48,8 @@ std::string labelled(std::string label, const std::string& part) {
 
 // "output-tokens" of "output_tokens_per_s".
 std::string id_of(std::string name) {
-  const auto* unit = std::ranges::find_if(kUnits, [&](const NamedUnit& each) { return name.ends_with(each.end); });
-  if (unit != std::end(kUnits) && unit->end.front() == '_') name.resize(name.size() - unit->end.size());
+  const NamedUnit* row = row_of(name);
+  if (row != nullptr && row->end.front() == '_') name.resize(name.size() - row->end.size());
   std::ranges::replace(name, '_', '-');
   return name;
 }
@@ -117,8 +123,8 @@ Json& either_reason(Json& schema) {
 }
 
 std::string_view unit_of(std::string_view name) {
-  const auto* row = std::ranges::find_if(kUnits, [&](const NamedUnit& unit) { return name.ends_with(unit.end); });
-  return row == std::end(kUnits) ? std::string_view() : row->unit;
+  const NamedUnit* row = row_of(name);
+  return row == nullptr ? std::string_view() : row->unit;
 }
 
 std::vector<Column> columns_of(const Json& schema) {
