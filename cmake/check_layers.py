@@ -1,13 +1,12 @@
 """check_layers.py: refuses includes that the architecture does not have.
 
-1. src/<folder>/ (of tests also tests/unit/<folder>/) includes only the folders that docs/architecture.md's table gives
-   it; every folder is in the table, and the table grants nothing that the product does not use and nothing that stands
+1. src/<folder>/ (of tests also tests/unit/<folder>/) includes only the folders that docs/architecture.md's list gives
+   it; every folder is in the list, and the list grants nothing that the product does not use and nothing that stands
    below. Tests may also include what their folder's TEST_LINK in CMakeLists.txt names, which grants nothing unused
    either.
-2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but
-for the
-   few in OPEN that interfaces are written in.
-3. Each folder's library links what the table allows and nothing else of ours (LINK in CMakeLists.txt).
+2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in,
+   but for the few in OPEN that interfaces are written in.
+3. Each folder's library links what the list allows and nothing else of ours (LINK in CMakeLists.txt).
 4. A file's namespace is its folder.
 5. No string literal outside src/engine is an engine's name, the name of a provider, or begins an option of one: what
    depends on the engine is a column of engine/engines.h, or a function of engine/providers.h.
@@ -24,6 +23,7 @@ ROOTS = (ROOT / "src", ROOT / "tests/unit")  # the product and its unit tests; w
 # Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and
 # GoogleTest.
 OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "arpa/inet.h", "netinet/in.h", "poll.h", "gtest/gtest.h"}
+NOTHING = "nothing of ours"
 # plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
 NAMES_ENGINES = ("src/engine/", "src/plan/plan.h", "src/doctor/installed.cc", "src/doctor/versions.cc")
 FOLDER = re.compile(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*?)(?:TEST_LINK\s+([^)]*?))?(?:EXCEPT\s[^)]*)?\)",
@@ -32,16 +32,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def table():
-    """{folder: set of folders} from the table in docs/architecture.md."""
-    rows = {}
-    text = (ROOT / "docs/architecture.md").read_text()
-    for line in text[text.index("| folder |") :].split("\n\n")[0].splitlines()[2:]:
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) < 2 or not re.fullmatch(r"[a-z]+", cells[0]):
-            continue
-        if cells[1] == "—" or re.fullmatch(r"[a-z]+(, [a-z]+)*", cells[1]):
-            rows[cells[0]] = set() if cells[1] == "—" else set(cells[1].split(", "))
-    return rows
+    """{folder: set of folders} from the list in docs/architecture.md: "- **cost** (base, model): …"."""
+    items = re.findall(r"^- \*\*([a-z]+)\*\* \(([a-z,\s]+)\):", (ROOT / "docs/architecture.md").read_text(),
+                       re.MULTILINE)
+    return {folder: set() if may == NOTHING else set(re.split(r",\s+", may)) for folder, may in items}
 
 
 def links():
@@ -124,7 +118,7 @@ def check_links(allowed, linked, used, complain):
     for folder, (product, tests) in linked.items():
         may = allowed.get(folder, product)
         if product != may:
-            complain(path, f"{folder} links {', '.join(sorted(product))}; the table says {', '.join(sorted(may))}")
+            complain(path, f"{folder} links {', '.join(sorted(product))}; the list says {', '.join(sorted(may))}")
         for target in sorted(tests):
             if target in product or (folder, target, True) not in used:
                 complain(path, f"{folder}: TEST_LINK names {target}, which no test of it needs")
@@ -149,7 +143,7 @@ def main():
     engines = sorted(path.name for path in (ROOT / "src/engine").iterdir() if path.is_dir())
     for folder in sorted(path for path in (ROOT / "src").iterdir() if path.is_dir()):
         if folder.name not in allowed:
-            complain(folder, "is not in the table of docs/architecture.md")
+            complain(folder, "is not in the list of docs/architecture.md")
             continue
         for path in sorted(path for root in ROOTS for kind in ("*.h", "*.cc")
                            for path in (root / folder.name).rglob(kind)):

@@ -294,7 +294,8 @@ Status compare_servers(const Json& before, const Json& now, double accepted_perc
 
 // -------------------------------------------------------------------------------------------------- of bench device
 
-// The lists of its document, and the rate that each row of one has. Rows are of a CPU or of a GPU, whose documents differ otherwise.
+// The lists of its document, and the rate that each row of one has. Rows are of a CPU or of a GPU, whose documents
+// differ otherwise.
 struct RateList {
   const char *list, *rate, *unit;
 };
@@ -321,7 +322,8 @@ double number_at(const Json& row, const char* member) {
   return found != row.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-// A limit is the best that was reached, and the spread is that of all its bursts: a change within it may be a busy machine's.
+// A limit is the best that was reached, and the spread is that of all its bursts: a change within it may be a busy
+// machine's.
 FigureChange of_rate_row(const RateList& list, const Json& then, const Json& today, double accepted_percent,
                          Comparison& comparison) {
   const std::string name = row_name_of(then);

@@ -182,7 +182,8 @@ Result<app::ServerBenchRequest> request_of(const ServerOptions& options) {
 
 std::string decimal_ms(double ms) { return fmt::format("{:.{}f}", std::max(ms, 0.01), ms < 1 ? 2 : ms < 10 ? 1 : 0); }
 
-// A search is followed by a run at the rate it found or, if it found none, by one caller; other loads by more callers and a goal.
+// A search is followed by a run at the rate it found or, if it found none, by one caller; other loads by more callers
+// and a goal.
 std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasurement& m) {
   const std::string words = "ridge bench " + app::shell_word(m.url) + options.again;
   if (m.search) {

@@ -1,4 +1,5 @@
-// ServerMeasurement: a served model under load, as its client and its server saw it. The contract of `ridge bench URL --json`.
+// ServerMeasurement: a served model under load, as its client and its server saw it. The contract of `ridge bench URL
+// --json`.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,8 @@ void visit_fields(auto& visit, Is<TokenLoad> auto& load) {
   visit("goals", load.goals);
 }
 
-// The best on the device for a load as it was, with a token per answer and step: derived from FLOPs, weights and cache (llm/cpu/token_limit.h), for means.
+// The best on the device for a load as it was, with a token per answer and step: derived from FLOPs, weights and cache
+// (llm/cpu/token_limit.h), for means.
 struct TokenLimit {
   double ttft_ms = 0;  // least, of a prompt that has the device for itself
   std::optional<double>
@@ -75,8 +76,8 @@ void visit_fields(auto& visit, Is<TokenLimit> auto& limit) {
   visit("decoding", limit.decoding, means("answers under way: rate of the tokens behind the first · mean TPOT"));
 }
 
-// Figures of the counted requests that succeeded. Distributions are absent if no request has such a time: an answer that is not
-// streamed has no first token, one token has no gap.
+// Figures of the counted requests that succeeded. Distributions are absent if no request has such a time: an answer
+// that is not streamed has no first token, one token has no gap.
 struct TokenFigures {
   int64_t requests = 0;
   int64_t prompt_tokens = 0, output_tokens = 0;  // by the server's `usage`
@@ -136,7 +137,8 @@ void visit_fields(auto& visit, Is<TokenFigures> auto& figures) {
           .groups_columns());
 }
 
-// `runs`: the counted requests, of which `records` has those that succeeded, and the warm-up's. `requests_per_s`: those that succeeded.
+// `runs`: the counted requests, of which `records` has those that succeeded, and the warm-up's. `requests_per_s`: those
+// that succeeded.
 TokenFigures token_figures(std::span<const measure::TimedRun> runs, std::span<const TokenRecord> records,
                            double requests_per_s, const TokenGoals& goals);
 

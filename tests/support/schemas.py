@@ -41,7 +41,8 @@ def strict(schema):
 def errors_of(name, document, strictly=True):
     """Faults of a document; strictly: also members that its schema does not name."""
     schemas = {name: schema_of(name)} | FILES
-    registry = Registry().with_resources((f"{stem}.json", Resource.from_contents(strict(schema) if strictly else schema))
-                                         for stem, schema in schemas.items())
+    registry = Registry().with_resources(
+        (f"{stem}.json", Resource.from_contents(strict(schema) if strictly else schema))
+        for stem, schema in schemas.items())
     validator = Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
     return [f"{name}: {error.json_path}: {error.message[:300]}" for error in validator.iter_errors(document)]
