@@ -24,10 +24,12 @@ namespace ridge::app {
 namespace {
 
 using llm::cpu::Load;
+using tune::Choice;
 using tune::language::Candidate;
 using tune::language::Form;
 using tune::language::Group;
 using tune::language::JudgedForm;
+using tune::language::LanguageTuning;
 using tune::language::MeasuredCandidate;
 using tune::language::Priced;
 
@@ -90,310 +92,213 @@ Status check_load(const LanguageTuneRequest& request, int64_t context) {
                              request.load.prompt_max, request.load.output_max, longest, request.folder, context));
 }
 
-class LanguageTuner {
- public:
-  LanguageTuner(const LanguageTuneRequest& request, const RunControl& control, const llm::Model& model,
-                std::span<const int32_t> text, const machine::Machine& machine, int threads)
-      : request_(request),
-        control_(control),
-        model_(model),
-        text_(text),
-        machine_(machine),
-        threads_(threads),
-        budget_(request.seconds, *control.clock),
-        forms_({.library = request.library, .folder = request.folder}, kept_tokens(request), free_bytes(machine.memory),
-               control) {}
-
-  Status judge_forms();
-  Status select_candidates();
-  Status measure();
-  Status confirm();
-  tune::language::LanguageTuning take() { return std::move(tuning_); }
-
- private:
-  static int64_t kept_tokens(const LanguageTuneRequest& request) {
-    const auto count = static_cast<int64_t>(request.load.trace.size());
-    return (request.load.prompt_max + request.load.output_max) *
-           (request.load.concurrency > 0 ? request.load.concurrency : count);
-  }
-  Status judge(const Form& form);
-  Status know_threads();
-  Status size_load();
-  void know(const Form& form, int threads, const OpenedForm& opened);
-  const KnownForm* known(const Form& form, int threads) const;
-  Result<llm::cpu::Figures> predicted(const Candidate& candidate) const;
-  Result<const OpenedForm*> decoder_of(const Form& form, int threads, OpenedForm& own);
-  Status measure_group(const Group& group, double seconds);
-  Result<std::vector<MeasuredCandidate>> run(const OpenedForm& opened, std::span<const Candidate> candidates,
-                                             int64_t least_rounds, double seconds);
-  Result<measure::Slice> run_once(const OpenedForm& opened, ArmRecord& record);
-  Result<MeasuredCandidate> measured_of(const ArmRecord& record, const ArmRecord& baseline) const;
-  Result<llm::cpu::DecoderLimit> limit_of(const OpenedForm& opened, const Candidate& candidate) const;
-  void conclude();
-  bool accepted(const Form& form) const;
-
-  const LanguageTuneRequest& request_;
-  const RunControl& control_;
-  const llm::Model& model_;
-  const std::span<const int32_t> text_;
-  const machine::Machine& machine_;
-  const int threads_;
-  tune::Budget budget_;
-  LanguageForms forms_;
-  Candidate defaults_;
-  OpenedForm baseline_;  // stays open: every candidate is interleaved with it
-  Load load_;
-  std::vector<KnownForm> known_;
-  std::vector<Group> groups_;
-  tune::language::LanguageTuning tuning_;
+// What the steps share; judge_forms() fills in the last parts, in this order.
+struct LanguageTuneModel {
+  const LanguageTuneRequest& request;
+  const RunControl& control;
+  const llm::Model& architecture;
+  const machine::Machine& machine;
+  Candidate defaults;
+  tune::Budget budget;
+  LanguageForms forms;
+  OpenedForm baseline = {};  // of the defaults; stays open: every candidate is interleaved with it
+  Load load = {};
+  std::vector<KnownForm> known = {};
 };
 
-// The reference, then every form: the defaults' first.
-Status LanguageTuner::judge_forms() {
-  RIDGE_ASSIGN(const std::string first, decoder_engine(request_.engine));
-  RIDGE_ASSIGN(const engine::WeightForm usual, engine::form_of(request_.folder, {}));
-  defaults_ = {.form = {.engine = first, .weights = usual}, .threads = threads_};
-  tuning_.reference = reference_form(request_, first);
-  control_.report("open the reference, " + describe(tuning_.reference), 0);
-  Status set = forms_.set_reference(tuning_.reference, text_, request_.text_tokens, threads_);
-  if (!set && set.error().code == Code::kUnsupported && tuning_.reference.cache == engine::CacheForm::kBf16) {
-    tuning_.reference.cache = engine::CacheForm::kFp32;  // a CPU without BF16
-    set = forms_.set_reference(tuning_.reference, text_, request_.text_tokens, threads_);
-  }
-  RIDGE_TRY(std::move(set));
-  tuning_.reference_perplexity = forms_.reference_perplexity();
-  RIDGE_TRY(judge(defaults_.form));
-  if (baseline_.decoder == nullptr) {
-    RIDGE_ASSIGN(baseline_, forms_.open(defaults_.form, threads_));
-    know(defaults_.form, threads_, baseline_);
-  }
-  RIDGE_TRY(check_load(request_, baseline_.decoder->info().context));
-  tuning_.engine_version = baseline_.decoder->info().engine.version;
-  RIDGE_TRY(size_load());
-  for (const std::string& engine : engines_of(request_, first))
-    for (const engine::CacheForm cache : request_.caches)
-      for (const engine::WeightForm weights : request_.weights)
-        if (const Form form{engine, weights, cache}; form != defaults_.form) RIDGE_TRY(judge(form));
-  for (JudgedForm& judged : tuning_.forms)
-    if (judged.accepted()) {
-      RIDGE_ASSIGN(judged.predicted, predicted({.form = judged.form, .threads = threads_}));
-    }
-  return know_threads();
+// Tokens that the load keeps in the cache at once.
+int64_t kept_tokens(const llm::Workload& load) {
+  const auto count = static_cast<int64_t>(load.trace.size());
+  return (load.prompt_max + load.output_max) * (load.concurrency > 0 ? load.concurrency : count);
 }
 
-Status LanguageTuner::judge(const Form& form) {
-  if (budget_.over(tune::Part::kVariants) && form != defaults_.form) {
-    tuning_.forms.push_back({form, tune::kUnfinished, "the time for judging forms ended before it"});
+Result<LanguageTuneModel> model_of(const LanguageTuneRequest& request, const llm::Model& architecture,
+                                   const machine::Machine& machine, int threads, const RunControl& control) {
+  RIDGE_ASSIGN(const std::string engine, decoder_engine(request.engine));
+  RIDGE_ASSIGN(const auto usual, engine::form_of(request.folder, {}));
+  return LanguageTuneModel{request,
+                           control,
+                           architecture,
+                           machine,
+                           {.form = {.engine = engine, .weights = usual}, .threads = threads},
+                           tune::Budget(request.seconds, *control.clock),
+                           LanguageForms({.library = request.library, .folder = request.folder},
+                                         kept_tokens(request.load), free_bytes(machine.memory), control)};
+}
+
+const KnownForm* known(const LanguageTuneModel& model, const Form& form, int threads) {
+  const auto found =
+      std::ranges::find_if(model.known, [&](const KnownForm& k) { return k.form == form && k.threads == threads; });
+  return found == model.known.end() ? nullptr : &*found;
+}
+
+void know(LanguageTuneModel& model, const LanguageTuning& tuning, const Form& form, int threads,
+          const OpenedForm& opened) {
+  const auto judged = std::ranges::find(tuning.forms, form, &JudgedForm::form);
+  const double ratio = judged->deviation ? judged->deviation->perplexity_ratio : 0;
+  model.known.push_back({form, threads, opened.decoder->info(), opened.blocks, opened.line, ratio});
+}
+
+Result<llm::cpu::Figures> predicted(const LanguageTuneModel& model, const Candidate& candidate) {
+  const KnownForm& form = *known(model, candidate.form, candidate.threads);
+  RIDGE_ASSIGN(const llm::cpu::Served served,
+               llm::cpu::predict(settings_of(candidate, form.info, form.blocks, form.line), model.load));
+  return llm::cpu::figures_of({&served, 1}, model.request.goals);
+}
+
+Status open_reference(LanguageTuneModel& model, std::span<const int32_t> text, LanguageTuning& tuning) {
+  tuning.reference = reference_form(model.request, model.defaults.form.engine);
+  model.control.report("open the reference, " + describe(tuning.reference), 0);
+  const auto open = [&] {
+    return model.forms.set_reference(tuning.reference, text, model.request.text_tokens, model.defaults.threads);
+  };
+  Status opened = open();
+  if (!opened && opened.error().code == Code::kUnsupported && tuning.reference.cache == engine::CacheForm::kBf16) {
+    tuning.reference.cache = engine::CacheForm::kFp32;  // a CPU without BF16
+    opened = open();
+  }
+  tuning.reference_perplexity = model.forms.reference_perplexity();
+  return opened;
+}
+
+bool accepted(const LanguageTuning& tuning, const Form& form) {
+  const auto judged = std::ranges::find(tuning.forms, form, &JudgedForm::form);
+  return judged != tuning.forms.end() && judged->accepted();
+}
+
+Status judge(LanguageTuneModel& model, const Form& form, LanguageTuning& tuning) {
+  if (model.budget.over(tune::Part::kVariants) && form != model.defaults.form) {
+    tuning.forms.push_back({form, tune::kUnfinished, "the time for judging forms ended before it"});
     return {};
   }
-  control_.report("judge " + describe(form), static_cast<double>(tuning_.forms.size()) / 12 / 2);
-  Result<LanguageForms::Judged> judged = forms_.judge(form, threads_, request_.bounds);
+  model.control.report("judge " + describe(form), static_cast<double>(tuning.forms.size()) / 12 / 2);
+  Result<LanguageForms::Judged> judged = model.forms.judge(form, model.defaults.threads, model.request.bounds);
   if (!judged) return judged.error();
-  tuning_.forms.push_back(std::move(judged->judged));
+  tuning.forms.push_back(std::move(judged->judged));
   if (judged->opened.decoder == nullptr) return {};
-  know(form, threads_, judged->opened);
-  if (form == defaults_.form) baseline_ = std::move(judged->opened);
+  know(model, tuning, form, model.defaults.threads, judged->opened);
+  if (form == model.defaults.form) model.baseline = std::move(judged->opened);
   return {};
 }
 
-void LanguageTuner::know(const Form& form, int threads, const OpenedForm& opened) {
-  const auto judged = std::ranges::find(tuning_.forms, form, &JudgedForm::form);
-  const double ratio = judged->deviation ? judged->deviation->perplexity_ratio : 0;
-  known_.push_back({form, threads, opened.decoder->info(), opened.blocks, opened.line, ratio});
-}
-
-const KnownForm* LanguageTuner::known(const Form& form, int threads) const {
-  const auto found =
-      std::ranges::find_if(known_, [&](const KnownForm& k) { return k.form == form && k.threads == threads; });
-  return found == known_.end() ? nullptr : &*found;
-}
-
-bool LanguageTuner::accepted(const Form& form) const {
-  const auto judged = std::ranges::find(tuning_.forms, form, &JudgedForm::form);
-  return judged != tuning_.forms.end() && judged->accepted();
-}
-
 // The two forms that are predicted best, with half of the threads.
-Status LanguageTuner::know_threads() {
-  if (threads_ < 2) return {};
+Status know_threads(LanguageTuneModel& model, LanguageTuning& tuning) {
+  if (model.defaults.threads < 2) return {};
   std::vector<const JudgedForm*> best;
-  for (const JudgedForm& judged : tuning_.forms)
+  for (const JudgedForm& judged : tuning.forms)
     if (judged.accepted()) best.push_back(&judged);
   std::ranges::stable_sort(best, std::greater(), [](const JudgedForm* f) { return score_of(*f->predicted); });
   for (size_t i = 0; i < best.size(); ++i) {
     if (i >= kFormsByThreads) {
-      count_skip(tuning_.skipped, kFewerThreads);
+      count_skip(tuning.skipped, kFewerThreads);
       continue;
     }
-    if (budget_.over(tune::Part::kVariants) || control_.stopped()) {
-      count_skip(tuning_.skipped, tune::kBudgetEnded);
+    if (model.budget.over(tune::Part::kVariants) || model.control.stopped()) {
+      count_skip(tuning.skipped, tune::kBudgetEnded);
       continue;
     }
-    Result<OpenedForm> opened = forms_.open(best[i]->form, threads_ / 2);
+    Result<OpenedForm> opened = model.forms.open(best[i]->form, model.defaults.threads / 2);
     if (opened)
-      know(best[i]->form, threads_ / 2, *opened);
+      know(model, tuning, best[i]->form, model.defaults.threads / 2, *opened);
     else
-      count_skip(tuning_.skipped, kNotOpened);
+      count_skip(tuning.skipped, kNotOpened);
   }
   return {};
 }
 
-// Takes the number of requests that fits a part of the time, as predicted for the defaults.
-Status LanguageTuner::size_load() {
-  load_.text = text_;
-  load_.concurrency = request_.load.trace.empty() ? request_.load.concurrency : 0;
-  llm::Workload workload = request_.load;
+// As many requests as fit a part of the time, as predicted for the defaults.
+Status size_load(LanguageTuneModel& model, std::span<const int32_t> text) {
+  llm::Workload workload = model.request.load;
   workload.requests = kFewestPerSequence * workload.concurrency;
-  load_.requests = llm::requests_of(workload, llm::EngineKind::kVllm);
-  tuning_.requests = static_cast<int64_t>(load_.requests.size());
-  if (load_.concurrency == 0) return {};
-  RIDGE_ASSIGN(const llm::cpu::Figures figures, predicted(defaults_));
+  model.load = {llm::requests_of(workload, llm::EngineKind::kVllm), workload.trace.empty() ? workload.concurrency : 0};
+  model.load.text = text;
+  if (model.load.concurrency == 0) return {};
+  RIDGE_ASSIGN(const llm::cpu::Figures figures, predicted(model, model.defaults));
   constexpr double kArms = 8;  // of all groups, that should be measured: two groups of four
-  const double seconds =
-      budget_.seconds() * (share_until(tune::Part::kSearch) - share_until(tune::Part::kVariants)) / (kRounds * kArms);
+  const double share = share_until(tune::Part::kSearch) - share_until(tune::Part::kVariants);
+  const double seconds = model.budget.seconds() * share / (kRounds * kArms);
   workload.requests = std::clamp(static_cast<int64_t>(seconds * figures.requests_per_s), workload.requests,
                                  kMostPerSequence * workload.concurrency);
-  load_.requests = llm::requests_of(workload, llm::EngineKind::kVllm);
-  tuning_.requests = workload.requests;
+  model.load.requests = llm::requests_of(workload, llm::EngineKind::kVllm);
   return {};
 }
 
-Result<llm::cpu::Figures> LanguageTuner::predicted(const Candidate& candidate) const {
-  const KnownForm& form = *known(candidate.form, candidate.threads);
-  RIDGE_ASSIGN(const llm::cpu::Served served,
-               llm::cpu::predict(settings_of(candidate, form.info, form.blocks, form.line), load_));
-  return llm::cpu::figures_of({&served, 1}, request_.goals);
+// The reference, then every form: the defaults' first.
+Status judge_forms(LanguageTuneModel& model, std::span<const int32_t> text, LanguageTuning& tuning) {
+  const LanguageTuneRequest& request = model.request;
+  const Candidate& defaults = model.defaults;
+  RIDGE_TRY(open_reference(model, text, tuning));
+  RIDGE_TRY(judge(model, defaults.form, tuning));
+  if (model.baseline.decoder == nullptr) {
+    RIDGE_ASSIGN(model.baseline, model.forms.open(defaults.form, defaults.threads));
+    know(model, tuning, defaults.form, defaults.threads, model.baseline);
+  }
+  RIDGE_TRY(check_load(request, model.baseline.decoder->info().context));
+  tuning.engine_version = model.baseline.decoder->info().engine.version;
+  RIDGE_TRY(size_load(model, text));
+  tuning.requests = static_cast<int64_t>(model.load.requests.size());
+  for (const std::string& engine : engines_of(request, defaults.form.engine))
+    for (const engine::CacheForm cache : request.caches)
+      for (const auto weights : request.weights)
+        if (const Form form{engine, weights, cache}; form != defaults.form) RIDGE_TRY(judge(model, form, tuning));
+  for (JudgedForm& judged : tuning.forms)
+    if (judged.accepted()) {
+      RIDGE_ASSIGN(judged.predicted, predicted(model, {.form = judged.form, .threads = defaults.threads}));
+    }
+  return know_threads(model, tuning);
 }
 
-Status LanguageTuner::select_candidates() {
+Result<std::vector<Group>> select_candidates(const LanguageTuneModel& model, LanguageTuning& tuning) {
   std::vector<Priced> priced;
-  for (const KnownForm& form : known_) {
-    if (!accepted(form.form)) continue;
-    control_.report(fmt::format("predict {}, {} threads", describe(form.form), form.threads), 0.5);
-    for (const Candidate& candidate : settings_for(form.form, form.threads, load_, request_.goals)) {
-      RIDGE_ASSIGN(const llm::cpu::Figures figures, predicted(candidate));
+  for (const KnownForm& form : model.known) {
+    if (!accepted(tuning, form.form)) continue;
+    model.control.report(fmt::format("predict {}, {} threads", describe(form.form), form.threads), 0.5);
+    for (const Candidate& candidate : settings_for(form.form, form.threads, model.load, model.request.goals)) {
+      RIDGE_ASSIGN(const llm::cpu::Figures figures, predicted(model, candidate));
       priced.push_back({candidate, figures});
     }
   }
   tune::language::Selection selection = tune::language::select(priced);
-  groups_ = std::move(selection.groups);
-  tuning_.skipped.insert(tuning_.skipped.end(), selection.skipped.begin(), selection.skipped.end());
-  return {};
+  tuning.skipped.insert(tuning.skipped.end(), selection.skipped.begin(), selection.skipped.end());
+  return std::move(selection.groups);
 }
 
-// Returns the decoder of the defaults, or `own`, opened beside it. Null: it did not open.
-Result<const OpenedForm*> LanguageTuner::decoder_of(const Form& form, int threads, OpenedForm& own) {
-  if (form == defaults_.form && threads == defaults_.threads) return &baseline_;
-  Result<OpenedForm> opened = forms_.open(form, threads);
-  if (!opened && opened.error().code == Code::kCancelled) return opened.error();
-  if (!opened) {
-    tuning_.notes.push_back(fmt::format("{}: {}", describe(form), opened.error().message));
-    return nullptr;
-  }
-  own = std::move(*opened);
-  return &own;
-}
-
-Status LanguageTuner::measure() {
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    const Group& group = groups_[i];
-    if (control_.stopped() || (i > 0 && budget_.over(tune::Part::kSearch))) {
-      for (size_t left = 0; left < group.candidates.size(); ++left) count_skip(tuning_.skipped, tune::kBudgetEnded);
-      continue;
-    }
-    control_.report(fmt::format("measure {}, {} threads", describe(group.form), group.threads),
-                    0.5 + 0.3 * static_cast<double>(i) / static_cast<double>(groups_.size()));
-    RIDGE_TRY(measure_group(group, budget_.left(tune::Part::kSearch) / static_cast<double>(groups_.size() - i)));
-  }
-  std::ranges::stable_sort(tuning_.candidates, std::greater(),
-                           [](const MeasuredCandidate& m) { return score_of(m.figures); });
-  tuning_.interrupted = control_.stopped();
-  return {};
-}
-
-Status LanguageTuner::measure_group(const Group& group, double seconds) {
-  OpenedForm own;
-  RIDGE_ASSIGN(const OpenedForm* opened, decoder_of(group.form, group.threads, own));
-  std::vector<Candidate> candidates;
-  for (const Priced& priced : group.candidates)
-    if (opened == nullptr)
-      count_skip(tuning_.skipped, kNotOpened);
-    else if (priced.candidate != defaults_)
-      candidates.push_back(priced.candidate);
-  if (opened == nullptr) return {};
-  RIDGE_ASSIGN(std::vector<MeasuredCandidate> measured, run(*opened, candidates, kLeastRounds, seconds));
-  if (measured.empty()) return {};  // interrupted
-  tuning_.baseline = std::move(measured.front());
-  tuning_.candidates.insert(tuning_.candidates.end(), std::make_move_iterator(measured.begin() + 1),
-                            std::make_move_iterator(measured.end()));
-  return {};
-}
-
-// Interleaves the defaults and the candidates, whose decoder is `opened`. Empty: interrupted in the first round.
-Result<std::vector<MeasuredCandidate>> LanguageTuner::run(const OpenedForm& opened,
-                                                          std::span<const Candidate> candidates, int64_t least_rounds,
-                                                          double seconds) {
-  std::vector<ArmRecord> records = {{defaults_}};
-  for (const Candidate& candidate : candidates) records.push_back({candidate});
-  std::vector<measure::Arm> arms;
-  for (ArmRecord& record : records)
-    arms.push_back({describe_settings(record.candidate), [&]() -> Result<std::vector<measure::Slice>> {
-                      const bool baseline = &record == &records.front();
-                      RIDGE_ASSIGN(const measure::Slice slice, run_once(baseline ? baseline_ : opened, record));
-                      return std::vector{slice};
-                    }});
-  measure::InterleaveOptions how{
-      .stop = {.min_samples = kConfirmRounds, .sure_samples = least_rounds, .min_time = Nanoseconds(0)},
-      .seed = request_.load.seed,
-      .interrupted = control_.interrupted};
-  how.stop.max_time = from_seconds(seconds);
-  const measure::InterleavedResult result = measure::interleave(arms, how, *control_.clock);
-  if (result.failed_arm) return wrap(result.failure, arms[*result.failed_arm].name);
-  std::vector<MeasuredCandidate> measured;
-  if (result.rounds.empty()) return measured;
-  for (ArmRecord& record : records)
-    record.rounds.resize(result.rounds.size());  // without what belongs to no whole round
-  for (const ArmRecord& record : records) {
-    RIDGE_ASSIGN(MeasuredCandidate one, measured_of(record, records.front()));
-    measured.push_back(std::move(one));
-  }
-  return measured;
-}
-
-Result<llm::cpu::DecoderLimit> LanguageTuner::limit_of(const OpenedForm& opened, const Candidate& candidate) const {
-  RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine_, candidate.threads));
-  return llm::cpu::DecoderLimit(model_, candidate.form.weights, candidate.form.cache,
+Result<llm::cpu::DecoderLimit> limit_of(const LanguageTuneModel& model, const OpenedForm& opened,
+                                        const Candidate& candidate) {
+  RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(model.machine, candidate.threads));
+  return llm::cpu::DecoderLimit(model.architecture, candidate.form.weights, candidate.form.cache,
                                 opened.decoder->info().weight_bytes, limits,
-                                machine::quota_factor(machine_, candidate.threads));
+                                machine::quota_factor(model.machine, candidate.threads));
 }
 
-Result<measure::Slice> LanguageTuner::run_once(const OpenedForm& opened, ArmRecord& record) {
+Result<measure::Slice> run_once(const LanguageTuneModel& model, const OpenedForm& opened, ArmRecord& record) {
   const bool first = record.rounds.empty();
   const generate::Settings settings = settings_of(record.candidate, opened.decoder->info(), opened.blocks, opened.line);
   std::function<void(const generate::Step&, Nanoseconds)> ran;
-  RIDGE_ASSIGN(const llm::cpu::DecoderLimit limit, limit_of(opened, record.candidate));
+  RIDGE_ASSIGN(const llm::cpu::DecoderLimit limit, limit_of(model, opened, record.candidate));
   if (first)
     ran = [&](const generate::Step& step, Nanoseconds time) {
       record.step_s += to_seconds(time);
       record.bound_s += limit.seconds(step.sequences);
     };
-  RIDGE_ASSIGN(llm::cpu::Served served,
-               llm::cpu::serve(*opened.decoder, settings, load_, *control_.clock, control_.interrupted, ran));
+  RIDGE_ASSIGN(llm::cpu::Served served, llm::cpu::serve(*opened.decoder, settings, model.load, *model.control.clock,
+                                                        model.control.interrupted, ran));
   const double rate = llm::cpu::figures_of({&served, 1}, {}).output_tokens_per_s;
   record.rounds.push_back(std::move(served));
   return measure::Slice{.rate = rate};
 }
 
-Result<MeasuredCandidate> LanguageTuner::measured_of(const ArmRecord& record, const ArmRecord& baseline) const {
+Result<MeasuredCandidate> measured_of(const LanguageTuneModel& model, const ArmRecord& record,
+                                      const ArmRecord& baseline) {
   MeasuredCandidate m;
   m.candidate = record.candidate;
-  m.figures = figures_of(record.rounds, request_.goals);
-  RIDGE_ASSIGN(m.predicted, predicted(record.candidate));
+  m.figures = figures_of(record.rounds, model.request.goals);
+  RIDGE_ASSIGN(m.predicted, predicted(model, record.candidate));
   m.rounds = static_cast<int64_t>(record.rounds.size());
   std::vector<double> scores, usual;
   for (size_t i = 0; i < record.rounds.size(); ++i) {
-    scores.push_back(score_of(llm::cpu::figures_of({&record.rounds[i], 1}, request_.goals)));
-    usual.push_back(score_of(llm::cpu::figures_of({&baseline.rounds[i], 1}, request_.goals)));
+    scores.push_back(score_of(llm::cpu::figures_of({&record.rounds[i], 1}, model.request.goals)));
+    usual.push_back(score_of(llm::cpu::figures_of({&baseline.rounds[i], 1}, model.request.goals)));
     m.drafted_tokens += record.rounds[i].drafted_tokens;
     m.accepted_tokens += record.rounds[i].accepted_tokens;
     m.preemptions += record.rounds[i].preemptions;
@@ -404,49 +309,128 @@ Result<MeasuredCandidate> LanguageTuner::measured_of(const ArmRecord& record, co
     const llm::cpu::Served& first = record.rounds.front();
     m.limit_tokens_per_s = llm::cpu::figures_of({&first, 1}, {}).output_tokens_per_s * first.seconds / record.bound_s;
   }
-  m.perplexity_ratio = known(record.candidate.form, record.candidate.threads)->perplexity_ratio;
+  m.perplexity_ratio = known(model, record.candidate.form, record.candidate.threads)->perplexity_ratio;
   return m;
+}
+
+// Interleaves the defaults and the candidates, whose decoder is `opened`. Empty: interrupted in the first round.
+Result<std::vector<MeasuredCandidate>> run(const LanguageTuneModel& model, const OpenedForm& opened,
+                                           std::span<const Candidate> candidates, int64_t least_rounds,
+                                           double seconds) {
+  std::vector<ArmRecord> records = {{model.defaults}};
+  for (const Candidate& candidate : candidates) records.push_back({candidate});
+  std::vector<measure::Arm> arms;
+  for (ArmRecord& record : records)
+    arms.push_back({describe_settings(record.candidate), [&]() -> Result<std::vector<measure::Slice>> {
+                      const bool baseline = &record == &records.front();
+                      RIDGE_ASSIGN(const measure::Slice slice,
+                                   run_once(model, baseline ? model.baseline : opened, record));
+                      return std::vector{slice};
+                    }});
+  measure::InterleaveOptions how{
+      .stop = {.min_samples = kConfirmRounds, .sure_samples = least_rounds, .min_time = Nanoseconds(0)},
+      .seed = model.request.load.seed,
+      .interrupted = model.control.interrupted};
+  how.stop.max_time = from_seconds(seconds);
+  const measure::InterleavedResult result = measure::interleave(arms, how, *model.control.clock);
+  if (result.failed_arm) return wrap(result.failure, arms[*result.failed_arm].name);
+  std::vector<MeasuredCandidate> measured;
+  if (result.rounds.empty()) return measured;
+  for (ArmRecord& record : records)
+    record.rounds.resize(result.rounds.size());  // without what belongs to no whole round
+  for (const ArmRecord& record : records) {
+    RIDGE_ASSIGN(MeasuredCandidate one, measured_of(model, record, records.front()));
+    measured.push_back(std::move(one));
+  }
+  return measured;
+}
+
+// Returns the decoder of the defaults, or `own`, opened beside it. Null: it did not open.
+Result<const OpenedForm*> decoder_of(LanguageTuneModel& model, const Form& form, int threads, OpenedForm& own,
+                                     LanguageTuning& tuning) {
+  if (form == model.defaults.form && threads == model.defaults.threads) return &model.baseline;
+  Result<OpenedForm> opened = model.forms.open(form, threads);
+  if (!opened && opened.error().code == Code::kCancelled) return opened.error();
+  if (!opened) {
+    tuning.notes.push_back(fmt::format("{}: {}", describe(form), opened.error().message));
+    return nullptr;
+  }
+  own = std::move(*opened);
+  return &own;
+}
+
+Status measure_group(LanguageTuneModel& model, const Group& group, double seconds, LanguageTuning& tuning) {
+  OpenedForm own;
+  RIDGE_ASSIGN(const OpenedForm* opened, decoder_of(model, group.form, group.threads, own, tuning));
+  std::vector<Candidate> candidates;
+  for (const Priced& priced : group.candidates)
+    if (opened == nullptr)
+      count_skip(tuning.skipped, kNotOpened);
+    else if (priced.candidate != model.defaults)
+      candidates.push_back(priced.candidate);
+  if (opened == nullptr) return {};
+  RIDGE_ASSIGN(std::vector<MeasuredCandidate> measured, run(model, *opened, candidates, kLeastRounds, seconds));
+  if (measured.empty()) return {};  // interrupted
+  tuning.baseline = std::move(measured.front());
+  tuning.candidates.insert(tuning.candidates.end(), std::make_move_iterator(measured.begin() + 1),
+                           std::make_move_iterator(measured.end()));
+  return {};
+}
+
+Status measure(LanguageTuneModel& model, std::span<const Group> groups, LanguageTuning& tuning) {
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Group& group = groups[i];
+    if (model.control.stopped() || (i > 0 && model.budget.over(tune::Part::kSearch))) {
+      for (size_t left = 0; left < group.candidates.size(); ++left) count_skip(tuning.skipped, tune::kBudgetEnded);
+      continue;
+    }
+    model.control.report(fmt::format("measure {}, {} threads", describe(group.form), group.threads),
+                         0.5 + 0.3 * static_cast<double>(i) / static_cast<double>(groups.size()));
+    RIDGE_TRY(measure_group(model, group,
+                            model.budget.left(tune::Part::kSearch) / static_cast<double>(groups.size() - i), tuning));
+  }
+  std::ranges::stable_sort(tuning.candidates, std::greater(),
+                           [](const MeasuredCandidate& m) { return score_of(m.figures); });
+  tuning.interrupted = model.control.stopped();
+  return {};
+}
+
+Choice choice_of(const LanguageTuning& tuning, const Candidate& defaults) {
+  const bool keeps = accepted(tuning, defaults.form);
+  const bool measured = tuning.best.rounds > 0 && (keeps || tuning.best.candidate != defaults);
+  const double best = score_of(tuning.best.figures), usual = score_of(tuning.baseline.figures);
+  if (!measured || (!(best > 0) && !(keeps && usual > 0))) return Choice::kNone;
+  return tuning.best.candidate != defaults && (!keeps || is_better(tuning.best)) ? Choice::kCandidate
+                                                                                 : Choice::kBaseline;
 }
 
 // The best of the search and the defaults again, longer. What is not better with confidence leaves the defaults, where
 // these are accepted.
-Status LanguageTuner::confirm() {
-  const MeasuredCandidate* best = tune::language::best_of(tuning_.candidates);
-  tuning_.best = best == nullptr ? tuning_.baseline : *best;
-  if (best != nullptr && !control_.stopped()) {
-    control_.report("confirm " + describe(best->candidate.form), 0.85);
+Status confirm(LanguageTuneModel& model, LanguageTuning& tuning) {
+  const MeasuredCandidate* best = tune::language::best_of(tuning.candidates);
+  tuning.best = best == nullptr ? tuning.baseline : *best;
+  if (best != nullptr && !model.control.stopped()) {
+    model.control.report("confirm " + describe(best->candidate.form), 0.85);
     OpenedForm own;
-    RIDGE_ASSIGN(const OpenedForm* opened, decoder_of(best->candidate.form, best->candidate.threads, own));
+    RIDGE_ASSIGN(const OpenedForm* opened,
+                 decoder_of(model, best->candidate.form, best->candidate.threads, own, tuning));
     if (opened != nullptr) {
       RIDGE_ASSIGN(std::vector<MeasuredCandidate> measured,
-                   run(*opened, {&best->candidate, 1}, kConfirmRounds, budget_.left(tune::Part::kConfirm)));
-      tuning_.confirmed = !measured.empty();
-      if (tuning_.confirmed) {
-        tuning_.baseline = std::move(measured[0]);
-        tuning_.best = std::move(measured[1]);
+                   run(model, *opened, {&best->candidate, 1}, kConfirmRounds, model.budget.left(tune::Part::kConfirm)));
+      tuning.confirmed = !measured.empty();
+      if (tuning.confirmed) {
+        tuning.baseline = std::move(measured[0]);
+        tuning.best = std::move(measured[1]);
       }
     }
   }
-  conclude();
+  tuning.choice = choice_of(tuning, model.defaults);
+  if (tuning.choice == Choice::kBaseline) tuning.best = tuning.baseline;
+  tuning.interrupted = model.control.stopped();
   return {};
 }
 
-void LanguageTuner::conclude() {
-  const bool keeps = accepted(defaults_.form);
-  const bool measured = tuning_.best.rounds > 0 && (keeps || tuning_.best.candidate != defaults_);
-  const double best = score_of(tuning_.best.figures), usual = score_of(tuning_.baseline.figures);
-  if (!measured || (!(best > 0) && !(keeps && usual > 0)))
-    tuning_.choice = tune::Choice::kNone;
-  else if (tuning_.best.candidate != defaults_ && (!keeps || is_better(tuning_.best)))
-    tuning_.choice = tune::Choice::kCandidate;
-  else
-    tuning_.choice = tune::Choice::kBaseline;
-  if (tuning_.choice == tune::Choice::kBaseline) tuning_.best = tuning_.baseline;
-  tuning_.interrupted = control_.stopped();
-}
-
-void describe_request(const LanguageTuneRequest& request, const cost::DeviceLimits& limits,
-                      tune::language::LanguageTuning& tuning) {
+void describe_request(const LanguageTuneRequest& request, const cost::DeviceLimits& limits, LanguageTuning& tuning) {
   tuning.model = request.folder;
   tuning.prompt_min = request.load.prompt_min;
   tuning.prompt_max = request.load.prompt_max;
@@ -461,8 +445,8 @@ void describe_request(const LanguageTuneRequest& request, const cost::DeviceLimi
 }
 
 Status save(const LanguageTuneRequest& request, int machine_threads, const machine::Machine& machine,
-            tune::language::LanguageTuning& tuning) {
-  if (request.repository.empty() || tuning.choice == tune::Choice::kNone) return {};
+            LanguageTuning& tuning) {
+  if (request.repository.empty() || tuning.choice == Choice::kNone) return {};
   tune::RepositoryEntry entry;
   entry.name = request.name;
   entry.checkpoint = request.folder;
@@ -477,8 +461,8 @@ Status save(const LanguageTuneRequest& request, int machine_threads, const machi
 Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& given, const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const LanguageTuneRequest request, with_forms(given));
-  RIDGE_ASSIGN(const llm::Model model, read_decoder_model(request.folder));
-  RIDGE_TRY(check_load(request, model.context));
+  RIDGE_ASSIGN(const llm::Model architecture, read_decoder_model(request.folder));
+  RIDGE_TRY(check_load(request, architecture.context));
   RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder, false));
   RIDGE_ASSIGN(const std::vector<int32_t> text, files.tokenizer.encode(request.text, false));
   if (text.empty()) return invalid(fmt::format("the text ({}) has no tokens", request.text_name));
@@ -487,16 +471,17 @@ Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& given, const
   const int threads = request.threads > 0 ? std::min(request.threads, usable) : usable;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine, threads));
   machine::DisturbanceWatch watch;
-  LanguageTuner tuner(request, control, model, text, machine, threads);
-  RIDGE_TRY(tuner.judge_forms());
-  RIDGE_TRY(tuner.select_candidates());
-  RIDGE_TRY(tuner.measure());
-  RIDGE_TRY(tuner.confirm());
-  LanguageTuneResult result{tuner.take()};
-  describe_request(request, limits, result.tuning);
-  result.tuning.disturbance = watch.end();
-  result.tuning.seconds = to_seconds(control.clock->now() - begin);
-  result.saved = save(request, usable, machine, result.tuning);
+  RIDGE_ASSIGN(LanguageTuneModel tuned, model_of(request, architecture, machine, threads, control));
+  LanguageTuneResult result;
+  LanguageTuning& tuning = result.tuning;
+  RIDGE_TRY(judge_forms(tuned, text, tuning));
+  RIDGE_ASSIGN(const std::vector<Group> groups, select_candidates(tuned, tuning));
+  RIDGE_TRY(measure(tuned, groups, tuning));
+  RIDGE_TRY(confirm(tuned, tuning));
+  describe_request(request, limits, tuning);
+  tuning.disturbance = watch.end();
+  tuning.seconds = to_seconds(control.clock->now() - begin);
+  result.saved = save(request, usable, machine, tuning);
   return result;
 }
 
