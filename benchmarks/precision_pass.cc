@@ -37,7 +37,7 @@ QuantiseOptions options_from(const std::vector<std::string>& words) {
     if (word == "--per-tensor") options.per_channel = false;
     if (word == "--reduce-range") options.reduce_range = true;
     if (word == "--products") options.activation_products = true;
-    if (word == "--dequantize") options.weight_form = ridge::precision::WeightForm::kDequantize;
+    if (word == "--dequantize") options.weight_nodes = ridge::precision::WeightNodes::kDequantize;
     if (word.rfind("--keep=", 0) == 0) options.keep_nodes.insert(word.substr(7));
   }
   return options;

@@ -22,10 +22,10 @@
 namespace ridge::app {
 
 struct DecoderBenchRequest {
-  engine::DecoderPlan plan;                   // its form of weights by the next
-  std::optional<engine::WeightForm> weights;  // that is asked for
-  int64_t prompt = 256, generated = 32;       // [tokens]
-  std::vector<int64_t> batches;               // of decodes; empty: kUsualBatches, as far as the memory takes them
+  engine::DecoderPlan plan;                     // its form of weights by the next
+  std::optional<engine::WeightFormat> weights;  // that is asked for
+  int64_t prompt = 256, generated = 32;         // [tokens]
+  std::vector<int64_t> batches;                 // of decodes; empty: kUsualBatches, as far as the memory takes them
   measure::StepsOptions how;
   bool fresh = false;           // of the machine's limits
   bool keep_disturbed = false;  // of a step line
@@ -71,7 +71,7 @@ void visit_fields(auto& visit, Is<DecoderPoint> auto& p) {
 struct DecoderMeasurement {
   std::string model;  // the folder or file
   std::string engine, engine_version;
-  engine::WeightForm weights = engine::WeightForm::kBf16;
+  engine::WeightFormat weights = engine::WeightFormat::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;
   int threads = 0;
   int64_t prompt = 0, generated = 0;

@@ -26,7 +26,7 @@ class BenchDecoder : public TuningTest {
     script(R"({"step_ms":1,"step_ms_per_token":0.1,"step_ms_per_cached_token":0.001,"weight_bytes":20000000})");
     request_.plan.engine = "fake";
     request_.plan.folder = path("m");
-    request_.weights = request_.plan.weights = engine::WeightForm::kFp32;
+    request_.weights = request_.plan.weights = engine::WeightFormat::kFp32;
     request_.plan.cache = engine::CacheForm::kFp32;
     request_.prompt = 64;
     request_.generated = 8;

@@ -50,8 +50,8 @@ void add_forms(const std::string& path, LanguageDescription& description) {
   if (!decoder) description.not_served = decoder.error().message;
   if (description.format == "config") description.not_served = "there are no weights beside its config.json";
   if (!description.not_served.empty()) return;
-  for (const auto& [form, name] : engine::names_of(engine::WeightForm{}))
-    if (engine::form_of(path, form)) description.forms.emplace_back(name);
+  for (engine::WeightFormat form : engine::weight_forms())
+    if (engine::form_of(path, form)) description.forms.emplace_back(name_of(names_of(form), form));
 }
 
 void add_chat(const std::string& path, LanguageDescription& description) {

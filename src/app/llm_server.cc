@@ -174,7 +174,7 @@ Result<llm::cpu::KnownLimit> know_limit(const std::string& path, const LimitRequ
                                         const RunControl& control) {
   const std::string checkpoint = checkpoint_folder(path);
   RIDGE_ASSIGN(const llm::Model model, read_decoder_model(checkpoint));
-  RIDGE_ASSIGN(const engine::WeightForm weights, engine::form_of(checkpoint, request.weights));
+  RIDGE_ASSIGN(const engine::WeightFormat weights, engine::form_of(checkpoint, request.weights));
   const int64_t bytes = llm::cpu::weight_bytes_of(model, weights);
   cost::DeviceLimits limits;
   double quota = 1;

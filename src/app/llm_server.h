@@ -19,7 +19,7 @@ namespace ridge::app {
 
 // Whose limit stands beside the figures.
 struct LimitRequest {
-  std::optional<engine::WeightForm> weights;  // absent: as `ridge bench FOLDER`
+  std::optional<engine::WeightFormat> weights;  // absent: as `ridge bench FOLDER`
   engine::CacheForm cache = engine::CacheForm::kU8;
   std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's CPUs
 };

@@ -16,18 +16,18 @@ namespace {
 constexpr int64_t kDefaultOutput = 256;
 
 // The forms that a decoder has, by the names that plans have for them.
-Result<engine::WeightForm> weights_here(const PlanRequest& request) {
+Result<engine::WeightFormat> weights_here(const PlanRequest& request) {
   const std::string& asked = request.llm.weights;
   const std::string checkpoint = checkpoint_folder(request.model);
   if (asked.empty()) return engine::form_of(checkpoint, {});
-  const auto form = from_name<engine::WeightForm>(engine::names_of(engine::WeightForm{}), asked, "form");
+  const auto form = engine::weight_form(asked);
   if (!form) return Error{Code::kUnsupported, fmt::format("weights as {} are not served on CPUs", asked)};
   return engine::form_of(checkpoint, *form);
 }
 
 std::optional<engine::CacheForm> cache_here(const LlmRequest& llm) {
   if (llm.kv.empty() || llm.kv == "int8") return engine::CacheForm::kU8;
-  const auto form = from_name<engine::CacheForm>(engine::names_of(engine::CacheForm{}), llm.kv, "form");
+  const auto form = engine::cache_form(llm.kv);
   return form ? std::optional(*form) : std::nullopt;
 }
 

@@ -48,8 +48,8 @@ double depth_of(const limits::accelerator::DeviceMeasurement& measured, Precisio
 llm::MeasuredRates rates_of(const limits::NvidiaGpu& gpu, const cost::DeviceLimits& limits) {
   llm::MeasuredRates rates;
   if (!gpu.measured) return rates;
-  for (const auto& [precision, arithmetic] : {std::pair{Precision::kBf16, catalogue::Arithmetic::kBf16},
-                                              std::pair{Precision::kFp8, catalogue::Arithmetic::kFp8}}) {
+  for (const auto& [precision, arithmetic] :
+       {std::pair{Precision::kBf16, Precision::kBf16}, std::pair{Precision::kFp8, Precision::kFp8}}) {
     const cost::DeviceLimits::Source* source = cost::source_of(limits, precision_name(precision));
     if (source == nullptr || source->origin != Origin::kMeasured) continue;
     llm::MeasuredRates::Peak peak{

@@ -60,7 +60,8 @@ struct ArmRecord {
 };
 
 Form reference_form(const LanguageTuneRequest& request, const std::string& engine) {
-  const bool half = request.reference == engine::WeightForm::kBf16 || request.reference == engine::WeightForm::kFp16;
+  const bool half =
+      request.reference == engine::WeightFormat::kBf16 || request.reference == engine::WeightFormat::kFp16;
   return {engine, request.reference, half ? engine::CacheForm::kBf16 : engine::CacheForm::kFp32};
 }
 
@@ -74,14 +75,15 @@ std::vector<std::string> engines_of(const LanguageTuneRequest& request, const st
 
 // Adds the forms of weights that the folder can have.
 Result<LanguageTuneRequest> with_forms(LanguageTuneRequest request) {
-  using engine::WeightForm;
+  using engine::WeightFormat;
   const bool graph = checkpoint::is_graph_folder(request.folder);
-  RIDGE_ASSIGN(const WeightForm usual, engine::form_of(request.folder, {}));
+  RIDGE_ASSIGN(const WeightFormat usual, engine::form_of(request.folder, {}));
   if (graph) request.reference = usual;
-  for (const WeightForm asked : request.weights) RIDGE_TRY(engine::form_of(request.folder, asked));
+  for (const WeightFormat asked : request.weights) RIDGE_TRY(engine::form_of(request.folder, asked));
   if (request.weights.empty())
-    request.weights = graph ? std::vector{usual}
-                            : std::vector{WeightForm::kBf16, WeightForm::kInt8, WeightForm::kInt4, WeightForm::kFp32};
+    request.weights =
+        graph ? std::vector{usual}
+              : std::vector{WeightFormat::kBf16, WeightFormat::kInt8, WeightFormat::kInt4, WeightFormat::kFp32};
   return request;
 }
 

@@ -22,13 +22,13 @@ struct LanguageTuneRequest {
   bool overwrite = false;
   std::string engine,
       library;  // engine empty: the first that has a decoder is the baseline's, and all that have one are tried
-  std::vector<engine::WeightForm> weights;  // empty: bf16, int8, int4 and fp32, or a graph's own
+  std::vector<engine::WeightFormat> weights;  // empty: bf16, int8, int4 and fp32, or a graph's own
   std::vector<engine::CacheForm> caches = {engine::CacheForm::kU8, engine::CacheForm::kBf16, engine::CacheForm::kFp32};
   int threads = 0;  // most; 0: all that this process may use
-  engine::WeightForm reference =
-      engine::WeightForm::kFp32;  // its cache: fp32, or with bf16 that; of a folder with a graph, the graph's own form
-  std::string text, text_name;    // of the guard and the prompts, and what the result calls it
-  int64_t text_tokens = 512;      // that the guard reads
+  engine::WeightFormat reference = engine::WeightFormat::
+      kFp32;                    // its cache: fp32, or with bf16 that; of a folder with a graph, the graph's own form
+  std::string text, text_name;  // of the guard and the prompts, and what the result calls it
+  int64_t text_tokens = 512;    // that the guard reads
   tune::language::Bounds bounds;
   llm::cpu::Goals goals;
   llm::Workload load;  // lengths, and concurrency or trace

@@ -61,7 +61,7 @@ class TuneLanguage : public TuningTest {
         R"({"vocabulary":96,"context":512,"step_ms":10,"step_ms_per_token":0.5,"weight_bytes":1000000,"weights":)" +
             weights + R"(,"caches":)" + caches + "}"));
   }
-  static const JudgedForm& form(const tune::language::LanguageTuning& tuning, engine::WeightForm weights,
+  static const JudgedForm& form(const tune::language::LanguageTuning& tuning, engine::WeightFormat weights,
                                 engine::CacheForm cache) {
     return *std::ranges::find_if(
         tuning.forms, [&](const JudgedForm& f) { return f.form.weights == weights && f.form.cache == cache; });
@@ -72,18 +72,18 @@ class TuneLanguage : public TuningTest {
 TEST_F(TuneLanguage, ChoosesTheFastestAcceptedFormAndWritesWhatServeReads) {
   script(R"({"int8":{"time":0.5,"deviation":0.01},"int4":{"time":0.25,"deviation":6}})",
          R"({"fp32":{"time":2},"bf16":{"fail":"no such cache here"}})");
-  request_.reference = engine::WeightForm::kFp32;
+  request_.reference = engine::WeightFormat::kFp32;
   const Result<LanguageTuneResult> result = tune_language(request_, control_);
   ASSERT_TRUE(result) << result.error().message;
   const tune::language::LanguageTuning& t = result->tuning;
-  EXPECT_EQ(form(t, engine::WeightForm::kInt4, engine::CacheForm::kU8).id, "deviates");
-  EXPECT_GT(form(t, engine::WeightForm::kInt4, engine::CacheForm::kU8).deviation->kl_mean, 0.05);
-  const JudgedForm& refused = form(t, engine::WeightForm::kInt8, engine::CacheForm::kBf16);
+  EXPECT_EQ(form(t, engine::WeightFormat::kInt4, engine::CacheForm::kU8).id, "deviates");
+  EXPECT_GT(form(t, engine::WeightFormat::kInt4, engine::CacheForm::kU8).deviation->kl_mean, 0.05);
+  const JudgedForm& refused = form(t, engine::WeightFormat::kInt8, engine::CacheForm::kBf16);
   EXPECT_EQ(refused.id, "not-opened");
   EXPECT_THAT(refused.reason, HasSubstr("no such cache here"));
   EXPECT_EQ(t.choice, tune::Choice::kCandidate);
   EXPECT_TRUE(t.confirmed);
-  EXPECT_EQ(t.best.candidate.form.weights, engine::WeightForm::kInt8);
+  EXPECT_EQ(t.best.candidate.form.weights, engine::WeightFormat::kInt8);
   EXPECT_EQ(t.best.candidate.form.cache, engine::CacheForm::kU8);
   EXPECT_NEAR(t.best.gain->ratio, 2, 0.1);
   EXPECT_GT(t.best.percent_of_limit, 0);
@@ -98,7 +98,7 @@ TEST_F(TuneLanguage, ChoosesTheFastestAcceptedFormAndWritesWhatServeReads) {
   const auto served = serve::language_config_of(**parsed, "m", 1, path("repository/m/1"), 4, "");
   ASSERT_TRUE(served) << served.error().message;
   EXPECT_EQ(served->plan.engine, "fake");
-  EXPECT_EQ(served->plan.weights, engine::WeightForm::kInt8);
+  EXPECT_EQ(served->plan.weights, engine::WeightFormat::kInt8);
   EXPECT_EQ(served->most_sequences, t.best.candidate.sequences);
   EXPECT_EQ(served->step_tokens, t.best.candidate.step_tokens);
   EXPECT_EQ(served->speculate, t.best.candidate.speculation);
@@ -111,17 +111,17 @@ TEST_F(TuneLanguage, AGraphIsTunedInItsOwnForm) {
   script("{}", R"({"u8":{"time":2}})");
   const Result<LanguageTuneResult> result = tune_language(request_, control_);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->tuning.reference.weights, engine::WeightForm::kFp16);
+  EXPECT_EQ(result->tuning.reference.weights, engine::WeightFormat::kFp16);
   EXPECT_EQ(result->tuning.forms.size(), 3U) << "one for each form of the cache";
-  EXPECT_EQ(result->tuning.best.candidate.form.weights, engine::WeightForm::kFp16);
+  EXPECT_EQ(result->tuning.best.candidate.form.weights, engine::WeightFormat::kFp16);
   EXPECT_TRUE(std::filesystem::exists(path("repository/m/1/openvino_model.bin")));
-  EXPECT_EQ(engine::form_of(path("repository/m/1"), {}).value(), engine::WeightForm::kFp16);
-  request_.weights = {engine::WeightForm::kInt8};
+  EXPECT_EQ(engine::form_of(path("repository/m/1"), {}).value(), engine::WeightFormat::kFp16);
+  request_.weights = {engine::WeightFormat::kInt8};
   EXPECT_EQ(tune_language(request_, control_).error().code, Code::kUnsupported);
 }
 
 TEST_F(TuneLanguage, GoalsDecideBetweenTimeToTheFirstTokenAndTokens) {
-  request_.weights = {engine::WeightForm::kInt8};
+  request_.weights = {engine::WeightFormat::kInt8};
   request_.caches = {engine::CacheForm::kU8};
   request_.goals.ttft_ms = 0.001;
   const Result<LanguageTuneResult> never = tune_language(request_, control_);
@@ -137,14 +137,14 @@ TEST_F(TuneLanguage, GoalsDecideBetweenTimeToTheFirstTokenAndTokens) {
 
 TEST_F(TuneLanguage, KeepsTheDefaultsWhereNothingIsBetter) {
   script("{}", "{}");
-  request_.weights = {engine::WeightForm::kInt8};
+  request_.weights = {engine::WeightFormat::kInt8};
   request_.caches = {engine::CacheForm::kU8};
   request_.load.concurrency = 1;
   request_.load.prompt_min = request_.load.prompt_max = 8;
   const Result<LanguageTuneResult> result = tune_language(request_, control_);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->tuning.choice, tune::Choice::kBaseline);
-  EXPECT_EQ(result->tuning.best.candidate.form.weights, engine::WeightForm::kBf16);
+  EXPECT_EQ(result->tuning.best.candidate.form.weights, engine::WeightFormat::kBf16);
 }
 
 TEST_F(TuneLanguage, RefusesALoadBeyondTheContext) {

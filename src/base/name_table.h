@@ -26,7 +26,7 @@ std::string_view name_of(const Table& table, Key key) {
 
 // The key that has `name`, or an error that lists the names; `what` names their kind ("precision").
 template <typename Key, typename Table>
-Result<Key> from_name(const Table& table, std::string_view name, std::string_view what) {
+Result<Key> from_name(Table&& table, std::string_view name, std::string_view what) {
   std::string known;
   for (const auto& [key, candidate] : table) {
     if (candidate == name) return key;

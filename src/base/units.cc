@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 namespace ridge {
@@ -15,13 +16,15 @@ constexpr std::array<std::pair<Origin, std::string_view>, 4> kOrigins = {{{Origi
                                                                           {Origin::kDatasheet, "datasheet"},
                                                                           {Origin::kDerived, "derived"},
                                                                           {Origin::kAssumed, "assumed"}}};
-constexpr std::array<std::pair<Precision, std::string_view>, 7> kPrecisions = {{{Precision::kFp64, "fp64"},
+constexpr std::array<std::pair<Precision, std::string_view>, 9> kPrecisions = {{{Precision::kFp64, "fp64"},
                                                                                 {Precision::kFp32, "fp32"},
                                                                                 {Precision::kTf32, "tf32"},
                                                                                 {Precision::kFp16, "fp16"},
+                                                                                {Precision::kFp16Fp32, "fp16_fp32acc"},
                                                                                 {Precision::kBf16, "bf16"},
                                                                                 {Precision::kFp8, "fp8"},
-                                                                                {Precision::kInt8, "int8"}}};
+                                                                                {Precision::kInt8, "int8"},
+                                                                                {Precision::kFp4, "fp4"}}};
 
 // Three significant digits, no exponent.
 std::string three_digits(double value) {
@@ -54,7 +57,13 @@ std::string_view origin_name(Origin origin) { return name_of(kOrigins, origin); 
 NameTable<Precision> names_of(Precision) { return kPrecisions; }
 std::string_view precision_name(Precision precision) { return name_of(kPrecisions, precision); }
 Result<Precision> precision_from_name(std::string_view name) {
-  return from_name<Precision>(kPrecisions, name, "precision");
+  const auto computes_models = [](const auto& row) {
+    return row.first != Precision::kFp16Fp32 && row.first != Precision::kFp4;
+  };
+  return from_name<Precision>(kPrecisions | std::views::filter(computes_models), name, "precision");
+}
+Result<Precision> peak_precision_from_name(std::string_view name) {
+  return from_name<Precision>(kPrecisions, name, "arithmetic");
 }
 
 std::string format_count(double value) { return scaled(value, 1e3, {"", "k", "M", "G", "T", "P"}, ""); }

@@ -18,11 +18,16 @@ enum class Origin { kMeasured, kDatasheet, kDerived, kAssumed };
 NameTable<Origin> names_of(Origin);
 std::string_view origin_name(Origin origin);  // "measured", …
 
-// Arithmetic precision of a computation (what a peak is quoted for), not a storage type.
-enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
+// Arithmetic precision of a computation (what a peak is quoted for), not a storage type: the number format of its
+// products and of its accumulators. FP16 and FP8 tensor cores of GeForce RTX 20 to 50 multiply twice as fast when they
+// also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are rates with any accumulator, kFp16Fp32
+// that with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch. Models are not computed in kFp16Fp32 and
+// kFp4: only peaks are quoted for them.
+enum class Precision { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
 NameTable<Precision> names_of(Precision);
-std::string_view precision_name(Precision precision);  // "fp32", …
-Result<Precision> precision_from_name(std::string_view name);
+std::string_view precision_name(Precision precision);               // "fp32", …, "fp16_fp32acc"
+Result<Precision> precision_from_name(std::string_view name);       // one that models are computed in
+Result<Precision> peak_precision_from_name(std::string_view name);  // any
 
 // Three significant digits, except percentages. "-": nothing was counted, or the rate is not known (0).
 std::string format_count(double value);                       // 25557032 → "25.6 M"

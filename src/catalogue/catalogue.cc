@@ -15,26 +15,16 @@ namespace {
 constexpr double kTera = 1e12, kGiga = 1e9, kMega = 1e6;
 constexpr double kGibibyte = 1024.0 * 1024 * 1024, kMebibyte = 1024.0 * 1024;
 
-struct Column {
-  Arithmetic arithmetic;
-  std::string_view name;    // also in the column derived_fields
-  std::string_view column;  // [10^12 operations/s]
-};
-constexpr std::array<Column, 9> kRates = {{{Arithmetic::kFp64, "fp64", "fp64_tflops"},
-                                           {Arithmetic::kFp32, "fp32", "fp32_tflops"},
-                                           {Arithmetic::kTf32, "tf32", "tf32_tflops_dense"},
-                                           {Arithmetic::kFp16, "fp16", "fp16_tflops_dense"},
-                                           {Arithmetic::kFp16Fp32, "fp16_fp32acc", "fp16_fp32acc_tflops_dense"},
-                                           {Arithmetic::kBf16, "bf16", "bf16_tflops_dense"},
-                                           {Arithmetic::kFp8, "fp8", "fp8_tflops_dense"},
-                                           {Arithmetic::kInt8, "int8", "int8_tops_dense"},
-                                           {Arithmetic::kFp4, "fp4", "fp4_tflops_dense"}}};
-constexpr auto kArithmeticNames = [] {
-  std::array<std::pair<Arithmetic, std::string_view>, kRates.size()> names;
-  std::transform(kRates.begin(), kRates.end(), names.begin(),
-                 [](const Column& rate) { return std::pair(rate.arithmetic, rate.name); });
-  return names;
-}();
+// [10^12 operations/s]; the names of these precisions are also words of the column derived_fields.
+constexpr std::pair<Precision, std::string_view> kRates[] = {{Precision::kFp64, "fp64_tflops"},
+                                                             {Precision::kFp32, "fp32_tflops"},
+                                                             {Precision::kTf32, "tf32_tflops_dense"},
+                                                             {Precision::kFp16, "fp16_tflops_dense"},
+                                                             {Precision::kFp16Fp32, "fp16_fp32acc_tflops_dense"},
+                                                             {Precision::kBf16, "bf16_tflops_dense"},
+                                                             {Precision::kFp8, "fp8_tflops_dense"},
+                                                             {Precision::kInt8, "int8_tops_dense"},
+                                                             {Precision::kFp4, "fp4_tflops_dense"}};
 
 bool names_word(std::string_view words, std::string_view wanted) {
   while (!words.empty()) {
@@ -48,9 +38,10 @@ bool names_word(std::string_view words, std::string_view wanted) {
 std::vector<CataloguePeak> peaks_of(const TableRow& row, const std::optional<double>& bytes_per_s) {
   std::vector<CataloguePeak> peaks;
   const std::string& derived = row.text("derived_fields");
-  for (const Column& rate : kRates)
-    if (auto value = row.number(rate.column, kTera))
-      peaks.push_back({rate.arithmetic, *value, names_word(derived, rate.name) ? Origin::kDerived : Origin::kDatasheet,
+  for (const auto& [precision, column] : kRates)
+    if (auto value = row.number(column, kTera))
+      peaks.push_back({precision, *value,
+                       names_word(derived, precision_name(precision)) ? Origin::kDerived : Origin::kDatasheet,
                        bytes_per_s ? std::optional(*value / *bytes_per_s) : std::nullopt});
   return peaks;
 }
@@ -99,7 +90,7 @@ std::vector<std::string_view> known_columns() {
                                            "form_factor",    "mig_slices",
                                            "derived_fields", "notes",
                                            "source"};
-  for (const Column& rate : kRates) columns.push_back(rate.column);
+  for (const auto& [precision, column] : kRates) columns.push_back(column);
   return columns;
 }
 
@@ -115,12 +106,6 @@ Status check(const CatalogueDevice& device) {
 
 }  // namespace
 
-NameTable<Arithmetic> names_of(Arithmetic) { return kArithmeticNames; }
-std::string_view arithmetic_name(Arithmetic arithmetic) { return name_of(kArithmeticNames, arithmetic); }
-Result<Arithmetic> arithmetic_from_name(std::string_view name) {
-  return from_name<Arithmetic>(kArithmeticNames, name, "arithmetic");
-}
-
 Result<std::vector<CatalogueDevice>> catalogue() { return catalogue_from(data("gpus")); }
 
 Result<std::vector<CatalogueDevice>> catalogue_from(std::string_view csv) {
@@ -135,13 +120,13 @@ Result<std::vector<CatalogueDevice>> catalogue_from(std::string_view csv) {
   return devices;
 }
 
-std::optional<CataloguePeak> peak(const CatalogueDevice& device, Arithmetic arithmetic) {
+std::optional<CataloguePeak> peak(const CatalogueDevice& device, Precision arithmetic) {
   for (const CataloguePeak& peak : device.peaks)
     if (peak.arithmetic == arithmetic) return peak;
   return {};
 }
 
-std::optional<double> ridge_point(const CatalogueDevice& device, Arithmetic arithmetic) {
+std::optional<double> ridge_point(const CatalogueDevice& device, Precision arithmetic) {
   const std::optional<CataloguePeak> rate = peak(device, arithmetic);
   return rate ? rate->ridge_point : std::nullopt;
 }

@@ -16,17 +16,9 @@
 
 namespace ridge::catalogue {
 
-// The number format of a peak: of its products and of its accumulators. FP16 and FP8 tensor cores of GeForce RTX 20 to
-// 50 multiply twice as fast when they also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are rates
-// with any accumulator, kFp16Fp32 that with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch.
-enum class Arithmetic { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
-NameTable<Arithmetic> names_of(Arithmetic);
-std::string_view arithmetic_name(Arithmetic arithmetic);  // "fp64", …, "fp16_fp32acc"
-Result<Arithmetic> arithmetic_from_name(std::string_view name);
-
 // A dense rate: figures that count structural sparsity are halved or left out.
 struct CataloguePeak {
-  Arithmetic arithmetic = Arithmetic::kFp32;
+  Precision arithmetic = Precision::kFp32;
   double flops_per_s = 0;              // 1 multiply-add = 2, also for integers
   Origin origin = Origin::kDatasheet;  // kDerived: computed in the table as units × clock × operations (peak_formula.h)
   std::optional<double> ridge_point = {};  // [FLOP/byte] from which on the device is compute-bound
@@ -54,7 +46,7 @@ struct CatalogueDevice {
   std::string memory_type;                         // "GDDR6X"
   std::optional<double> bytes_per_s;               // memory bandwidth
   std::optional<double> l2_bytes;                  // last level on the compute die
-  std::vector<CataloguePeak> peaks;                // in the order of Arithmetic
+  std::vector<CataloguePeak> peaks;                // in the order of Precision
   std::optional<double> power_w;                   // TDP of the board
   int gpus_on_board = 1;                           // the row is one of them; power_w is of the board
   std::string interconnect;                        // "NVLink 4"
@@ -97,10 +89,10 @@ void visit_fields(auto& visit, Is<CatalogueDevice> auto& device) {
 Result<std::vector<CatalogueDevice>> catalogue();
 Result<std::vector<CatalogueDevice>> catalogue_from(std::string_view csv);
 
-std::optional<CataloguePeak> peak(const CatalogueDevice& device, Arithmetic arithmetic);
+std::optional<CataloguePeak> peak(const CatalogueDevice& device, Precision arithmetic);
 
 // [FLOP/byte] at which the device turns from memory- to compute-bound.
-std::optional<double> ridge_point(const CatalogueDevice& device, Arithmetic arithmetic);
+std::optional<double> ridge_point(const CatalogueDevice& device, Precision arithmetic);
 
 // Power [W] of one GPU: the board's, shared among the GPUs on it.
 std::optional<double> power_per_gpu_w(const CatalogueDevice& device);

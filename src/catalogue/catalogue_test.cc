@@ -43,28 +43,28 @@ TEST(Catalogue, HasBaseUnits) {
   EXPECT_DOUBLE_EQ(*device.memory_bytes, 24.0 * 1024 * 1024 * 1024);
   EXPECT_DOUBLE_EQ(*device.bytes_per_s, 1008e9);
   EXPECT_DOUBLE_EQ(*device.l2_bytes, 72.0 * 1024 * 1024);
-  EXPECT_DOUBLE_EQ(peak(device, Arithmetic::kFp32)->flops_per_s, 82.58e12);
-  EXPECT_EQ(peak(device, Arithmetic::kFp32)->origin, Origin::kDerived);
-  EXPECT_EQ(peak(named("L4"), Arithmetic::kFp16)->origin, Origin::kDatasheet);
+  EXPECT_DOUBLE_EQ(peak(device, Precision::kFp32)->flops_per_s, 82.58e12);
+  EXPECT_EQ(peak(device, Precision::kFp32)->origin, Origin::kDerived);
+  EXPECT_EQ(peak(named("L4"), Precision::kFp16)->origin, Origin::kDatasheet);
 }
 
 // Where other tables copied a sister's figure, a vector rate, or the capacity on the box.
 TEST(Catalogue, HasWhatDatasheetsAndDriversSay) {
   EXPECT_DOUBLE_EQ(*named("RTX PRO 6000 Blackwell Server").bytes_per_s, 1597e9);
   EXPECT_DOUBLE_EQ(*named("RTX PRO 6000 Blackwell Workstation").bytes_per_s, 1792e9);
-  EXPECT_NEAR(peak(named("Radeon RX 9070 XT"), Arithmetic::kFp16)->flops_per_s, 194.6e12, 0.1e12);
-  EXPECT_NEAR(peak(named("Radeon RX 9070 XT"), Arithmetic::kFp8)->flops_per_s, 389.3e12, 0.1e12);
-  EXPECT_FALSE(peak(named("GB10 (DGX Spark)"), Arithmetic::kFp16)) << "its vector rate is none of matrices";
+  EXPECT_NEAR(peak(named("Radeon RX 9070 XT"), Precision::kFp16)->flops_per_s, 194.6e12, 0.1e12);
+  EXPECT_NEAR(peak(named("Radeon RX 9070 XT"), Precision::kFp8)->flops_per_s, 389.3e12, 0.1e12);
+  EXPECT_FALSE(peak(named("GB10 (DGX Spark)"), Precision::kFp16)) << "its vector rate is none of matrices";
   const double mib = 1024.0 * 1024;
   for (const auto& [name, reported] : {std::pair{"A10", 23028}, {"A10G", 23028}, {"L4", 23034}, {"Tesla T4", 15360}})
     EXPECT_NEAR(*named(name).memory_bytes, reported * mib, mib) << name;
-  EXPECT_DOUBLE_EQ(peak(named("H200 NVL 141GB"), Arithmetic::kBf16)->flops_per_s, 835.5e12);
+  EXPECT_DOUBLE_EQ(peak(named("H200 NVL 141GB"), Precision::kBf16)->flops_per_s, 835.5e12);
 }
 
 TEST(Catalogue, KeepsABlankFieldAbsent) {
   CatalogueDevice device = named("Tesla K80 (per GPU)");
   EXPECT_FALSE(device.tensor_cores);
-  EXPECT_FALSE(peak(device, Arithmetic::kFp16));
+  EXPECT_FALSE(peak(device, Precision::kFp16));
   EXPECT_FALSE(device.mig_instances);
   EXPECT_TRUE(json_of(device)["tensor_cores"].is_null());
   for (const CatalogueDevice& each : all_devices())
@@ -82,8 +82,8 @@ TEST(Catalogue, SharesABoardsPowerAmongItsGpus) {
 
 // Handbook, section 2: 83 TFLOPS / 1008 GB/s ≈ 82 FLOP/byte.
 TEST(Catalogue, RidgePointIsPeakOverBandwidth) {
-  EXPECT_NEAR(*ridge_point(named("RTX 4090"), Arithmetic::kFp32), 81.9, 0.1);
-  EXPECT_FALSE(ridge_point(named("M2 Pro"), Arithmetic::kFp32)) << "its bandwidth has no source";
+  EXPECT_NEAR(*ridge_point(named("RTX 4090"), Precision::kFp32), 81.9, 0.1);
+  EXPECT_FALSE(ridge_point(named("M2 Pro"), Precision::kFp32)) << "its bandwidth has no source";
 }
 
 TEST(Catalogue, RefusesANumberThatIsNone) {
@@ -159,8 +159,8 @@ TEST(FindDevice, ASliceHasItsShareOfTheGpu) {
   EXPECT_EQ(slice->name, "H100 SXM5 80GB MIG 1g.10gb");
   EXPECT_DOUBLE_EQ(*slice->memory_bytes, *whole.memory_bytes / 8);
   EXPECT_DOUBLE_EQ(*slice->bytes_per_s, *whole.bytes_per_s / 8);
-  EXPECT_DOUBLE_EQ(peak(*slice, Arithmetic::kBf16)->flops_per_s, peak(whole, Arithmetic::kBf16)->flops_per_s / 7);
-  EXPECT_EQ(peak(*slice, Arithmetic::kBf16)->origin, Origin::kDerived);
+  EXPECT_DOUBLE_EQ(peak(*slice, Precision::kBf16)->flops_per_s, peak(whole, Precision::kBf16)->flops_per_s / 7);
+  EXPECT_EQ(peak(*slice, Precision::kBf16)->origin, Origin::kDerived);
   EXPECT_FALSE(slice->power_w || slice->multiprocessors) << "not in proportion";
   EXPECT_DOUBLE_EQ(*find_device(devices, "A30 MIG 2g.12gb")->bytes_per_s,
                    *find_device(devices, "A30")->bytes_per_s / 2);

@@ -10,10 +10,6 @@ namespace ridge::catalogue {
 namespace {
 
 constexpr double kTeraflops = 1e12;
-constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32,     Arithmetic::kTf32,
-                                            Arithmetic::kFp16, Arithmetic::kFp16Fp32, Arithmetic::kBf16,
-                                            Arithmetic::kFp8,  Arithmetic::kInt8,     Arithmetic::kFp4};
-
 Result<std::vector<TensorRate>> tensor_rates() {
   constexpr std::array<std::string_view, 5> kColumns = {"generation", "arithmetic", "class",
                                                         "fma_per_multiprocessor_clock", "source"};
@@ -21,7 +17,7 @@ Result<std::vector<TensorRate>> tensor_rates() {
   std::vector<TensorRate> rates;
   for (size_t i = 0; i < table.size(); ++i) {
     TableRow row = table.row(i);
-    RIDGE_ASSIGN(Arithmetic arithmetic, arithmetic_from_name(row.text("arithmetic")));
+    RIDGE_ASSIGN(Precision arithmetic, peak_precision_from_name(row.text("arithmetic")));
     rates.push_back({row.text("generation"), arithmetic, row.text("class"),
                      row.number("fma_per_multiprocessor_clock").value_or(0), row.text("source")});
     RIDGE_TRY(row.status());
@@ -41,7 +37,7 @@ Result<std::vector<PublishedPeak>> published_peaks() {
   std::vector<PublishedPeak> peaks;
   for (size_t i = 0; i < table.size(); ++i) {
     TableRow row = table.row(i);
-    RIDGE_ASSIGN(Arithmetic arithmetic, arithmetic_from_name(without_unit(row.text("metric"))));
+    RIDGE_ASSIGN(Precision arithmetic, peak_precision_from_name(without_unit(row.text("metric"))));
     peaks.push_back(
         {row.text("name"), arithmetic, row.number("published_value", kTeraflops).value_or(0), row.text("source")});
     RIDGE_TRY(row.status());
@@ -61,7 +57,7 @@ Result<std::vector<Correction>> corrections() {
   return all;
 }
 
-std::optional<PeakFormula> product(Arithmetic arithmetic, std::optional<int> units, std::string unit,
+std::optional<PeakFormula> product(Precision arithmetic, std::optional<int> units, std::string unit,
                                    std::optional<double> flops_per_unit_clock, std::optional<double> clock_hz,
                                    std::string source) {
   if (!units || !flops_per_unit_clock || !clock_hz) return {};
@@ -80,7 +76,7 @@ std::string generation_of(const CatalogueDevice& device) {
   return device.tensor_cores ? device.compute_capability : "";
 }
 
-bool applies(const TensorRate& rate, const CatalogueDevice& device, Arithmetic arithmetic) {
+bool applies(const TensorRate& rate, const CatalogueDevice& device, Precision arithmetic) {
   if (rate.generation != generation_of(device) || rate.arithmetic != arithmetic) return false;
   bool geforce = device.family.starts_with("GeForce");
   return rate.product_class == "any" || rate.product_class == (geforce ? "geforce" : "professional");
@@ -96,9 +92,9 @@ Result<PeakTables> peak_tables() {
   return tables;
 }
 
-std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
+std::optional<PeakFormula> formula(const CatalogueDevice& device, Precision arithmetic,
                                    std::span<const TensorRate> rates) {
-  if (arithmetic == Arithmetic::kFp32)
+  if (arithmetic == Precision::kFp32)
     return product(arithmetic, device.cores, "core", device.flops_per_core_clock, device.boost_hz, device.source);
   for (const TensorRate& rate : rates)
     if (applies(rate, device, arithmetic))
@@ -114,11 +110,11 @@ double difference_percent(double value, double reference) { return 100 * (value 
 
 std::vector<PeakRow> peak_rows(const CatalogueDevice& device, const PeakTables& tables) {
   std::vector<PeakRow> rows;
-  for (Arithmetic arithmetic : kAll) {
+  for (const auto& [arithmetic, name] : names_of(Precision())) {
     PeakRow row;
     row.arithmetic = arithmetic;
     row.listed = peak(device, arithmetic);
-    if (arithmetic != Arithmetic::kFp64)
+    if (arithmetic != Precision::kFp64)
       row.formula = formula(device, arithmetic, tables.rates);  // of other units than listed
     for (const PublishedPeak& published : tables.published)
       if (published.device == device.name && published.arithmetic == arithmetic) row.published.push_back(published);

@@ -20,7 +20,7 @@ namespace ridge::catalogue {
 // Dense multiply-adds that the tensor cores of one multiprocessor begin per clock.
 struct TensorRate {
   std::string generation;  // compute capability of NVIDIA, architecture of others
-  Arithmetic arithmetic = Arithmetic::kFp16;
+  Precision arithmetic = Precision::kFp16;
   std::string product_class;  // "any", "geforce", "professional": GeForce is slower with FP32 accumulators
   double fma_per_clock = 0;
   std::string source;
@@ -28,7 +28,7 @@ struct TensorRate {
 
 struct PublishedPeak {
   std::string device;
-  Arithmetic arithmetic = Arithmetic::kFp32;
+  Precision arithmetic = Precision::kFp32;
   double flops_per_s = 0;
   std::string source;
 };
@@ -59,7 +59,7 @@ struct PeakTables {
 Result<PeakTables> peak_tables();
 
 struct PeakFormula {
-  Arithmetic arithmetic = Arithmetic::kFp32;
+  Precision arithmetic = Precision::kFp32;
   int units = 0;
   std::string unit;                 // "core", "SM", "Xe core"
   double flops_per_unit_clock = 0;  // 1 multiply-add = 2
@@ -78,11 +78,11 @@ void visit_fields(auto& visit, Is<PeakFormula> auto& formula) {
 
 // Absent if a factor has no source or the device has no such units. FP64: of tensor cores, of which the catalogue has
 // no figure; it lists that of the plain lanes.
-std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
+std::optional<PeakFormula> formula(const CatalogueDevice& device, Precision arithmetic,
                                    std::span<const TensorRate> rates);
 
 struct PeakRow {
-  Arithmetic arithmetic = Arithmetic::kFp32;
+  Precision arithmetic = Precision::kFp32;
   std::optional<CataloguePeak> listed;  // the catalogue's figure, which ridge computes with
   std::optional<PeakFormula> formula;
   std::vector<PublishedPeak> published;     // by others

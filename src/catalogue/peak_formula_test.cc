@@ -13,7 +13,7 @@ struct CatalogueTables {
   std::vector<CatalogueDevice> devices = *catalogue();
   PeakTables tables = *peak_tables();
   CatalogueDevice named(const std::string& name) const { return *find_device(devices, name); }
-  std::optional<PeakFormula> of(const std::string& name, Arithmetic arithmetic) const {
+  std::optional<PeakFormula> of(const std::string& name, Precision arithmetic) const {
     return formula(named(name), arithmetic, tables.rates);
   }
 };
@@ -21,21 +21,21 @@ struct CatalogueTables {
 // Handbook, section 2 (E 2.3.1): 16384 × 2.52 GHz × 2 = 82.6 TFLOPS, FP16 330.2, INT8 660.5.
 TEST(PeakFormula, GivesTheHandbooksFiguresForRtx4090) {
   CatalogueTables known;
-  auto fp32 = known.of("RTX 4090", Arithmetic::kFp32);
+  auto fp32 = known.of("RTX 4090", Precision::kFp32);
   ASSERT_TRUE(fp32);
   EXPECT_EQ(fp32->units, 16384);
   EXPECT_EQ(fp32->unit, "core");
   EXPECT_NEAR(fp32->flops_per_s, 82.6e12, 0.05e12);
-  EXPECT_NEAR(known.of("RTX 4090", Arithmetic::kFp16)->flops_per_s, 330.3e12, 0.1e12);
-  EXPECT_NEAR(known.of("RTX 4090", Arithmetic::kFp16Fp32)->flops_per_s, 165.2e12, 0.1e12);
-  EXPECT_NEAR(known.of("RTX 4090", Arithmetic::kInt8)->flops_per_s, 660.6e12, 0.1e12);
+  EXPECT_NEAR(known.of("RTX 4090", Precision::kFp16)->flops_per_s, 330.3e12, 0.1e12);
+  EXPECT_NEAR(known.of("RTX 4090", Precision::kFp16Fp32)->flops_per_s, 165.2e12, 0.1e12);
+  EXPECT_NEAR(known.of("RTX 4090", Precision::kInt8)->flops_per_s, 660.6e12, 0.1e12);
 }
 
 TEST(PeakFormula, IsAbsentWhereTheDeviceHasNoTensorCoresOrAFactorNoSource) {
   CatalogueTables known;
-  EXPECT_FALSE(known.of("GeForce GTX 1660", Arithmetic::kInt8)) << "7.5 without tensor cores";
-  EXPECT_FALSE(known.of("H20 96GB", Arithmetic::kFp32)) << "its cores have no source";
-  EXPECT_FALSE(known.of("RTX 4090", Arithmetic::kFp64));
+  EXPECT_FALSE(known.of("GeForce GTX 1660", Precision::kInt8)) << "7.5 without tensor cores";
+  EXPECT_FALSE(known.of("H20 96GB", Precision::kFp32)) << "its cores have no source";
+  EXPECT_FALSE(known.of("RTX 4090", Precision::kFp64));
 }
 
 // A rate marked as derived equals the formula's, to the table's four digits.
@@ -44,12 +44,12 @@ TEST(PeakFormula, GivesEveryRateThatTheTableDerived) {
   int checked = 0;
   for (const CatalogueDevice& device : known.devices)
     for (const CataloguePeak& peak : device.peaks) {
-      bool apple_fp16 = device.vendor == "Apple" && peak.arithmetic == Arithmetic::kFp16;
+      bool apple_fp16 = device.vendor == "Apple" && peak.arithmetic == Precision::kFp16;
       if (peak.origin != Origin::kDerived || apple_fp16) continue;
       auto f = formula(device, peak.arithmetic, known.tables.rates);
-      ASSERT_TRUE(f) << device.name << " " << arithmetic_name(peak.arithmetic);
+      ASSERT_TRUE(f) << device.name << " " << precision_name(peak.arithmetic);
       EXPECT_NEAR(difference_percent(peak.flops_per_s, f->flops_per_s), 0, 0.15)
-          << device.name << " " << arithmetic_name(peak.arithmetic);
+          << device.name << " " << precision_name(peak.arithmetic);
       ++checked;
     }
   EXPECT_GT(checked, 600);
@@ -60,8 +60,8 @@ TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
   CatalogueTables known;
   int checked = 0;
   for (const CatalogueDevice& device : known.devices) {
-    auto f = formula(device, Arithmetic::kFp32, known.tables.rates);
-    auto listed = peak(device, Arithmetic::kFp32);
+    auto f = formula(device, Precision::kFp32, known.tables.rates);
+    auto listed = peak(device, Precision::kFp32);
     if (!f || !listed) continue;
     ++checked;
     EXPECT_NEAR(difference_percent(listed->flops_per_s, f->flops_per_s), 0, 3) << device.name;
@@ -91,7 +91,7 @@ TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
   std::set<std::string> seen;
   for (const CatalogueDevice& device : known.devices)
     for (const PeakRow& row : peak_rows(device, known.tables))
-      if (row.arithmetic != Arithmetic::kFp32 && std::fabs(row.formula_percent.value_or(0)) > 3)
+      if (row.arithmetic != Precision::kFp32 && std::fabs(row.formula_percent.value_or(0)) > 3)
         seen.insert(device.name);
   EXPECT_EQ(seen, kExplained);
 }
@@ -107,11 +107,11 @@ TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheNineExplainedOnes) {
     auto device = find_device(known.devices, published.device);
     ASSERT_TRUE(device) << published.device;
     auto listed = peak(*device, published.arithmetic);
-    ASSERT_TRUE(listed) << published.device << " " << arithmetic_name(published.arithmetic);
+    ASSERT_TRUE(listed) << published.device << " " << precision_name(published.arithmetic);
     if (std::fabs(difference_percent(listed->flops_per_s, published.flops_per_s)) <= 3)
       ++agree;
     else
-      differ.insert(published.device + " " + std::string(arithmetic_name(published.arithmetic)));
+      differ.insert(published.device + " " + std::string(precision_name(published.arithmetic)));
   }
   EXPECT_EQ(agree, 149);
   EXPECT_EQ(differ,
@@ -123,7 +123,7 @@ TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheNineExplainedOnes) {
 TEST(PeakRows, ShowListedFormulaAndPublishedFigureSideBySide) {
   CatalogueTables known;
   for (const PeakRow& row : peak_rows(known.named("A10G"), known.tables))
-    if (row.arithmetic == Arithmetic::kFp32) {
+    if (row.arithmetic == Precision::kFp32) {
       EXPECT_NEAR(*row.formula_percent, 0, 0.1);
       EXPECT_NEAR(*row.published_percent, 11.2, 0.1);
       EXPECT_EQ(row.published.size(), 1u);

@@ -66,11 +66,9 @@ void declare(CLI::App& app, DecoderOptions& options) {
 Result<app::DecoderBenchRequest> request_of(const DecoderOptions& options) {
   app::DecoderBenchRequest request = options.request;
   if (!options.weights.empty()) {
-    RIDGE_ASSIGN(request.weights,
-                 from_name<engine::WeightForm>(names_of(engine::WeightForm()), options.weights, "form of weights"));
+    RIDGE_ASSIGN(request.weights, engine::weight_form(options.weights));
   }
-  RIDGE_ASSIGN(request.plan.cache,
-               from_name<engine::CacheForm>(names_of(engine::CacheForm()), options.cache, "form of the cache"));
+  RIDGE_ASSIGN(request.plan.cache, engine::cache_form(options.cache));
   if (!request.plan.engine.empty()) RIDGE_TRY(engine::check_name(request.plan.engine));
   if (!options.batch.empty()) {
     RIDGE_ASSIGN(const std::vector<int> batches, parse_whole_steps("--batch", options.batch));

@@ -104,12 +104,10 @@ double default_seconds(const app::ServerBenchRequest& request) {
 
 Status read_limit(const ServerOptions& options, app::LimitRequest& limit) {
   if (!options.weights.empty()) {
-    RIDGE_ASSIGN(limit.weights,
-                 from_name<engine::WeightForm>(names_of(engine::WeightForm()), options.weights, "form of weights"));
+    RIDGE_ASSIGN(limit.weights, engine::weight_form(options.weights));
   }
   if (!options.cache.empty()) {
-    RIDGE_ASSIGN(limit.cache,
-                 from_name<engine::CacheForm>(names_of(engine::CacheForm()), options.cache, "form of the cache"));
+    RIDGE_ASSIGN(limit.cache, engine::cache_form(options.cache));
   }
   if (!options.device.empty()) {
     RIDGE_ASSIGN(const std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());

@@ -12,18 +12,13 @@
 namespace ridge::cli {
 namespace {
 
-using catalogue::Arithmetic;
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::string_view kAbsent = "-";
-constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32,     Arithmetic::kTf32,
-                                            Arithmetic::kFp16, Arithmetic::kFp16Fp32, Arithmetic::kBf16,
-                                            Arithmetic::kFp8,  Arithmetic::kInt8,     Arithmetic::kFp4};
-
 std::string or_absent(const std::string& text) { return text.empty() ? std::string(kAbsent) : text; }
 
 // "82.6*": TFLOP/s; the star marks a computed rate. One digit behind the point for all, so that points stand in line.
-std::string tera(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
+std::string tera(const catalogue::CatalogueDevice& device, Precision arithmetic) {
   auto peak = catalogue::peak(device, arithmetic);
   if (!peak) return std::string(kAbsent) + " ";
   return fmt::format("{:.1f}{}", peak->flops_per_s / 1e12, peak->origin == Origin::kDerived ? "*" : " ");
@@ -43,7 +38,7 @@ constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
 // "82.6 TFLOP/s (1.32 ×)": against the first device's.
 std::string rate_against(const catalogue::CatalogueDevice& device, const catalogue::CatalogueDevice& first,
-                         Arithmetic arithmetic) {
+                         Precision arithmetic) {
   auto own = catalogue::peak(device, arithmetic), reference = catalogue::peak(first, arithmetic);
   if (!own) return std::string(kAbsent);
   std::string text = format_flops_rate(own->flops_per_s) + (own->origin == Origin::kDerived ? "*" : "");
@@ -74,9 +69,8 @@ std::string list_text(const Catalogue& catalogue, std::span<const catalogue::Cat
   for (const catalogue::CatalogueDevice& device : devices)
     rows.push_back({device.name, scaled(device.year, 1, "{:.0f}"), or_absent(device.compute_capability),
                     scaled(device.memory_bytes, kGibibyte, "{:.3g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
-                    tera(device, Arithmetic::kFp32), tera(device, Arithmetic::kFp16Fp32),
-                    tera(device, Arithmetic::kInt8), scaled(device.power_w, 1, "{:.0f}"),
-                    price_text(catalogue, device)});
+                    tera(device, Precision::kFp32), tera(device, Precision::kFp16Fp32), tera(device, Precision::kInt8),
+                    scaled(device.power_w, 1, "{:.0f}"), price_text(catalogue, device)});
   return table({"device", "year", "capability", "GiB", "GB/s", "FP32 ", "FP16 ", "INT8 ", "W", "USD/h"}, rows,
                "ll4r1rr5rrr6r3r2") +
          "\nFP32, FP16 (tensor cores, FP32 accumulators), INT8: TFLOP/s, dense, at boost clock. Datasheet figures; "
@@ -87,16 +81,17 @@ std::string list_csv(const Catalogue& catalogue, std::span<const catalogue::Cata
   std::string columns =
       "vendor device=/name family architecture compute_capability year multiprocessors cores tensor_cores boost_hz "
       "memory_bytes bytes_per_s l2_bytes power_w gpus_on_board usd_per_gpu_hour";
-  for (Arithmetic arithmetic : kAll) columns += fmt::format(" {0}_flops_per_s {0}_origin", arithmetic_name(arithmetic));
+  for (const auto& [arithmetic, name] : names_of(Precision()))
+    columns += fmt::format(" {0}_flops_per_s {0}_origin", name);
   Json rows = json_of(devices);
   for (size_t i = 0; i < devices.size(); ++i) {
     if (auto price = catalogue::price_of(catalogue.prices, devices[i]))
       rows[i]["usd_per_gpu_hour"] = price->usd_per_gpu_hour;
-    for (Arithmetic arithmetic : kAll) {
+    for (const auto& [arithmetic, name] : names_of(Precision())) {
       auto peak = catalogue::peak(devices[i], arithmetic);
       if (!peak) continue;
-      rows[i][fmt::format("{}_flops_per_s", arithmetic_name(arithmetic))] = peak->flops_per_s;
-      rows[i][fmt::format("{}_origin", arithmetic_name(arithmetic))] = origin_name(peak->origin);
+      rows[i][fmt::format("{}_flops_per_s", name)] = peak->flops_per_s;
+      rows[i][fmt::format("{}_origin", name)] = origin_name(peak->origin);
     }
   }
   return csv_table(columns, rows);
@@ -120,11 +115,10 @@ std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::
   row("bandwidth",
       [&](const auto& d) { return against(d.bytes_per_s, first.bytes_per_s, &d == &first, format_bandwidth); });
   row("L2 cache", [&](const auto& d) { return against(d.l2_bytes, first.l2_bytes, &d == &first, format_bytes); });
-  for (Arithmetic arithmetic : kAll)
-    row(std::string(catalogue::arithmetic_name(arithmetic)),
-        [&](const auto& d) { return rate_against(d, first, arithmetic); });
+  for (const auto& [arithmetic, name] : names_of(Precision()))
+    row(std::string(name), [&, arithmetic = arithmetic](const auto& d) { return rate_against(d, first, arithmetic); });
   row("ridge point, fp32",
-      [](const auto& d) { return scaled(catalogue::ridge_point(d, Arithmetic::kFp32), 1, "{:.1f} FLOP/byte"); });
+      [](const auto& d) { return scaled(catalogue::ridge_point(d, Precision::kFp32), 1, "{:.1f} FLOP/byte"); });
   row("power", [&](const auto& d) {
     return against(catalogue::power_per_gpu_w(d), catalogue::power_per_gpu_w(first), &d == &first, watts);
   });

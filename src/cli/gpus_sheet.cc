@@ -13,7 +13,6 @@
 namespace ridge::cli {
 namespace {
 
-using catalogue::Arithmetic;
 using TableRows = std::vector<std::vector<std::string>>;
 
 std::string signed_percent(const std::optional<double>& percent) {
@@ -149,8 +148,7 @@ std::string peaks_table(const catalogue::CatalogueDevice& device, const std::vec
   TableRows rows;
   for (const catalogue::PeakRow& row : peaks) {
     auto ridge = catalogue::ridge_point(device, row.arithmetic);
-    rows.push_back({std::string(catalogue::arithmetic_name(row.arithmetic)),
-                    row.listed ? exact_rate(row.listed->flops_per_s) : "-",
+    rows.push_back({std::string(precision_name(row.arithmetic)), row.listed ? exact_rate(row.listed->flops_per_s) : "-",
                     row.listed ? std::string(origin_name(row.listed->origin)) : "no source",
                     row.formula ? exact_rate(row.formula->flops_per_s) : "-", signed_percent(row.formula_percent),
                     rate_or_absent(farthest(row)), signed_percent(row.published_percent),
@@ -165,15 +163,14 @@ std::string formulas(const std::vector<catalogue::PeakRow>& peaks) {
   for (const catalogue::PeakRow& row : peaks) {
     if (!row.formula) continue;
     const catalogue::PeakFormula& f = *row.formula;
-    text +=
-        fmt::format("{} = {} {}s × {:g} operations per clock × {} = {}\n", catalogue::arithmetic_name(row.arithmetic),
-                    f.units, f.unit, f.flops_per_unit_clock, format_hertz(f.clock_hz), exact_rate(f.flops_per_s));
+    text += fmt::format("{} = {} {}s × {:g} operations per clock × {} = {}\n", precision_name(row.arithmetic), f.units,
+                        f.unit, f.flops_per_unit_clock, format_hertz(f.clock_hz), exact_rate(f.flops_per_s));
     text += fmt::format("    operations per clock: {}\n", f.source);
   }
   for (const catalogue::PeakRow& row : peaks)
     for (const catalogue::PublishedPeak& published : row.published)
-      text += fmt::format("{} published: {}, {}\n", catalogue::arithmetic_name(row.arithmetic),
-                          exact_rate(published.flops_per_s), published.source);
+      text += fmt::format("{} published: {}, {}\n", precision_name(row.arithmetic), exact_rate(published.flops_per_s),
+                          published.source);
   return text;
 }
 

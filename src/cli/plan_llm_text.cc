@@ -79,7 +79,7 @@ std::string served_here_text(const llm::cpu::ServingHere& here) {
   const llm::Workload& w = here.workload;
   std::string text = fmt::format(
       "served here by {}, {} weights, {} cache, {}: prompts of {} to {} tokens, answers of {} to {}, {}\n", here.engine,
-      name_of(engine::names_of(here.weights), here.weights), name_of(engine::names_of(here.cache), here.cache),
+      name_of(names_of(here.weights), here.weights), name_of(names_of(here.cache), here.cache),
       counted(here.threads, "thread"), w.prompt_min, w.prompt_max, w.output_min, w.output_max, here_load_text(w));
   text += table({},
                 {{"first token", format_ms(here.simulation.ttft_ms.mean),

@@ -77,12 +77,12 @@ void declare(CLI::App& app, LanguageTuneOptions& options) {
 
 // "int8,int4"; empty: `forms` stays.
 template <typename FormName>
-Status read_forms(const std::string& text, const char* what, std::vector<FormName>& forms) {
+Status read_forms(const std::string& text, Result<FormName> (*named)(std::string_view), std::vector<FormName>& forms) {
   if (text.empty()) return {};
   forms.clear();
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
-    RIDGE_ASSIGN(const FormName form, from_name<FormName>(names_of(FormName()), text.substr(at, end - at), what));
+    RIDGE_ASSIGN(const FormName form, named(text.substr(at, end - at)));
     forms.push_back(form);
     at = end + 1;
   }
@@ -110,12 +110,12 @@ Status read_load(const LanguageTuneOptions& options, app::LanguageTuneRequest& r
 // The parsed options; kInvalid is wrong usage.
 Result<app::LanguageTuneRequest> request_of(const LanguageTuneOptions& options) {
   app::LanguageTuneRequest request = options.request;
-  RIDGE_TRY(read_forms(options.weights, "form of weights", request.weights));
-  RIDGE_TRY(read_forms(options.cache, "form of the cache", request.caches));
+  RIDGE_TRY(read_forms(options.weights, engine::weight_form, request.weights));
+  RIDGE_TRY(read_forms(options.cache, engine::cache_form, request.caches));
   RIDGE_TRY(read_load(options, request));
   if (!request.engine.empty()) RIDGE_TRY(engine::check_name(request.engine));
   request.goals = {options.ttft_ms, options.tpot_ms};
-  if (options.reference == "bf16") request.reference = engine::WeightForm::kBf16;
+  if (options.reference == "bf16") request.reference = engine::WeightFormat::kBf16;
   request.text_name = options.text.empty() ? "embedded" : options.text;
   if (options.text.empty()) {
     for (const std::string_view text : zoo::corpus()) request.text += text;

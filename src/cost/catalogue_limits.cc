@@ -8,9 +8,7 @@
 namespace ridge::cost {
 namespace {
 
-using catalogue::Arithmetic;
-
-double rate(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
+double rate(const catalogue::CatalogueDevice& device, Precision arithmetic) {
   auto peak = catalogue::peak(device, arithmetic);
   return peak ? peak->flops_per_s : 0;
 }
@@ -18,7 +16,7 @@ double rate(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
 // The slowdown of the tensor cores when they accumulate in FP32 instead of FP16: 0.5 on GeForce RTX 20 to 50, else 1.
 // data/gpus.csv has both rates for FP16; FP8 follows in proportion (RTX 4090: 660.6 and 330.3, Ada whitepaper).
 double fp32_accumulate_share(const catalogue::CatalogueDevice& device) {
-  double any = rate(device, Arithmetic::kFp16), fp32 = rate(device, Arithmetic::kFp16Fp32);
+  double any = rate(device, Precision::kFp16), fp32 = rate(device, Precision::kFp16Fp32);
   return any > 0 && fp32 > 0 ? fp32 / any : 1;
 }
 
@@ -27,22 +25,22 @@ void add_peaks(const catalogue::CatalogueDevice& device, Accumulate accumulate, 
   auto add = [&](Precision precision, double flops_per_s) {
     if (flops_per_s > 0) limits.flops_per_s.emplace_back(precision, flops_per_s);
   };
-  double fp32 = rate(device, Arithmetic::kFp32);
-  add(Precision::kFp64, rate(device, Arithmetic::kFp64));
+  double fp32 = rate(device, Precision::kFp32);
+  add(Precision::kFp64, rate(device, Precision::kFp64));
   add(Precision::kFp32, fp32);
-  add(Precision::kTf32, rate(device, Arithmetic::kTf32));
+  add(Precision::kTf32, rate(device, Precision::kTf32));
   // Pascal's GeForce has FP16 at 1/64 of FP32: engines convert and compute in FP32 there.
-  if (double fp16 = rate(device, Arithmetic::kFp16) * share; fp16 >= fp32) add(Precision::kFp16, fp16);
-  add(Precision::kBf16, rate(device, Arithmetic::kBf16));
-  add(Precision::kFp8, rate(device, Arithmetic::kFp8) * share);
-  add(Precision::kInt8, rate(device, Arithmetic::kInt8));
+  if (double fp16 = rate(device, Precision::kFp16) * share; fp16 >= fp32) add(Precision::kFp16, fp16);
+  add(Precision::kBf16, rate(device, Precision::kBf16));
+  add(Precision::kFp8, rate(device, Precision::kFp8) * share);
+  add(Precision::kInt8, rate(device, Precision::kInt8));
 }
 
 void add_remarks(const catalogue::CatalogueDevice& device, Accumulate accumulate, DeviceLimits& limits) {
   double share = fp32_accumulate_share(device);
   if (share >= 1) return;
   for (auto [precision, arithmetic] :
-       {std::pair(Precision::kFp16, Arithmetic::kFp16), {Precision::kFp8, Arithmetic::kFp8}}) {
+       {std::pair(Precision::kFp16, Precision::kFp16), {Precision::kFp8, Precision::kFp8}}) {
     double any = rate(device, arithmetic);
     if (any <= 0) continue;
     std::string rates =

@@ -19,8 +19,8 @@ double replaced_size(Precision precision) {
     case Precision::kBf16: return 2;
     case Precision::kFp8:
     case Precision::kInt8: return 1;
+    default: return 4;
   }
-  return 4;
 }
 
 // Precision of arithmetic on operands of that type.

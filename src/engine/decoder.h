@@ -22,12 +22,13 @@ namespace ridge::engine {
 // BF16 with weights in 16 bits on CPUs with BF16 only, FP32 where products are in FP32).
 enum class CacheForm { kFp32, kBf16, kU8 };
 NameTable<CacheForm> names_of(CacheForm);  // fp32 bf16 u8
+Result<CacheForm> cache_form(std::string_view name);
 
 struct DecoderPlan {
   std::string engine = {};   // a row of engines.h; "fake" for tests
   std::string library = {};  // path of the engine's library; empty: search order of engine/
   std::string folder = {};   // a checkpoint (checkpoint/): a folder or a GGUF file; of the fake engine, its script
-  WeightForm weights = WeightForm::kBf16;  // by form_of()
+  WeightFormat weights = WeightFormat::kBf16;  // by form_of()
   CacheForm cache = CacheForm::kU8;
   int threads = 0;  // 0: all CPUs that the process may run on
 };

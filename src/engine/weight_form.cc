@@ -1,6 +1,8 @@
 #include "engine/weight_form.h"
 
+#include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "checkpoint/graph_folder.h"
 #include "engine/decoder.h"
@@ -8,21 +10,19 @@
 namespace ridge::engine {
 namespace {
 
-constexpr std::array<std::pair<WeightForm, std::string_view>, 5> kWeightForms = {{{WeightForm::kFp32, "fp32"},
-                                                                                  {WeightForm::kBf16, "bf16"},
-                                                                                  {WeightForm::kFp16, "fp16"},
-                                                                                  {WeightForm::kInt8, "int8"},
-                                                                                  {WeightForm::kInt4, "int4"}}};
+constexpr std::array kForms = {WeightFormat::kFp32, WeightFormat::kBf16, WeightFormat::kFp16, WeightFormat::kInt8,
+                               WeightFormat::kInt4};
 
 constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kCacheForms = {
     {{CacheForm::kFp32, "fp32"}, {CacheForm::kBf16, "bf16"}, {CacheForm::kU8, "u8"}}};
 
 // Names of OpenVINO's types.
-constexpr std::pair<std::string_view, WeightForm> kGraphForms[] = {
-    {"f32", WeightForm::kFp32}, {"bf16", WeightForm::kBf16}, {"f16", WeightForm::kFp16}, {"i8", WeightForm::kInt8},
-    {"u8", WeightForm::kInt8},  {"i4", WeightForm::kInt4},   {"u4", WeightForm::kInt4}};
+constexpr std::pair<std::string_view, WeightFormat> kGraphForms[] = {
+    {"f32", WeightFormat::kFp32}, {"bf16", WeightFormat::kBf16}, {"f16", WeightFormat::kFp16},
+    {"i8", WeightFormat::kInt8},  {"u8", WeightFormat::kInt8},   {"i4", WeightFormat::kInt4},
+    {"u4", WeightFormat::kInt4}};
 
-Result<WeightForm> form_of_graph(const std::string& folder) {
+Result<WeightFormat> form_of_graph(const std::string& folder) {
   RIDGE_ASSIGN(const checkpoint::GraphConstants constants, checkpoint::graph_constants(folder));
   for (const auto& [type, form] : kGraphForms)
     if (type == constants.type) return form;
@@ -32,16 +32,23 @@ Result<WeightForm> form_of_graph(const std::string& folder) {
 
 }  // namespace
 
-NameTable<WeightForm> names_of(WeightForm) { return kWeightForms; }
+std::vector<WeightFormat> weight_forms() { return {kForms.begin(), kForms.end()}; }
+Result<WeightFormat> weight_form(std::string_view name) {
+  const auto is_run = [](const auto& row) { return std::ranges::find(kForms, row.first) != kForms.end(); };
+  return from_name<WeightFormat>(names_of(WeightFormat()) | std::views::filter(is_run), name, "form of weights");
+}
 NameTable<CacheForm> names_of(CacheForm) { return kCacheForms; }
+Result<CacheForm> cache_form(std::string_view name) {
+  return from_name<CacheForm>(kCacheForms, name, "form of the cache");
+}
 
-Result<WeightForm> form_of(const std::string& checkpoint, std::optional<WeightForm> asked) {
-  const auto name = [](WeightForm form) { return std::string(name_of(kWeightForms, form)); };
+Result<WeightFormat> form_of(const std::string& checkpoint, std::optional<WeightFormat> asked) {
+  const auto name = [](WeightFormat form) { return std::string(name_of(names_of(form), form)); };
   if (!checkpoint::is_graph_folder(checkpoint)) {
-    if (asked != WeightForm::kFp16) return asked.value_or(WeightForm::kBf16);
+    if (asked != WeightFormat::kFp16) return asked.value_or(WeightFormat::kBf16);
     return Error{Code::kUnsupported, "weights in fp16 are run only from an OpenVINO folder that has them; take bf16"};
   }
-  RIDGE_ASSIGN(const WeightForm own, form_of_graph(checkpoint));
+  RIDGE_ASSIGN(const WeightFormat own, form_of_graph(checkpoint));
   if (asked.value_or(own) == own) return own;
   return Error{Code::kUnsupported,
                checkpoint + " is an OpenVINO folder with weights in " + name(own) +

@@ -17,8 +17,8 @@ ValueBytes value_bytes_of(Precision precision) {
     case Precision::kBf16: return {2, 2, 4};
     case Precision::kFp8: return {1, 2, 4};
     case Precision::kInt8: return {1, 4, 4};
+    default: return {};
   }
-  return {};
 }
 
 }  // namespace

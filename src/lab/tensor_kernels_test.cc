@@ -25,9 +25,9 @@ namespace {
 #undef __CUDA_ARCH__
 #pragma GCC diagnostic pop
 
-constexpr WordFormat kFormats[] = {WordFormat::kFp16, WordFormat::kBf16, WordFormat::kTf32};
+constexpr Precision kFormats[] = {Precision::kFp16, Precision::kBf16, Precision::kTf32};
 
-std::vector<WORD> bits_of(const std::vector<float>& values, WordFormat format) {
+std::vector<WORD> bits_of(const std::vector<float>& values, Precision format) {
   const std::vector<float> words = words_of(values, format);
   std::vector<WORD> bits(words.size());
   std::memcpy(bits.data(), words.data(), words.size() * sizeof(float));
@@ -47,7 +47,7 @@ constexpr size_t kRows =
 
 // Runs the kernel on a and b, c of `columns`, in its block; checks all results exactly: values are coarse.
 template <typename Kernel>
-fake::Findings check_product(WordFormat format, size_t columns, int steps, const Kernel& kernel) {
+fake::Findings check_product(Precision format, size_t columns, int steps, const Kernel& kernel) {
   const size_t depth = 32 * static_cast<size_t>(steps) * values_per_word(format);
   const std::vector<float> a = coarse_values(kRows * depth, 3), b = coarse_values(columns * depth, 5);
   const std::vector<WORD> a_bits = bits_of(a, format), b_bits = bits_of(b, format);
@@ -72,12 +72,12 @@ fake::Findings check_product(WordFormat format, size_t columns, int steps, const
 
 struct ProductKernel {
   void (*kernel)(const WORD*, const WORD*, float*, int, int);
-  WordFormat format;
+  Precision format;
   size_t columns;  // of a block
 };
-const ProductKernel kProducts[] = {{matmul_fp16, WordFormat::kFp16, 128}, {matmul_wide_fp16, WordFormat::kFp16, 256},
-                                   {matmul_bf16, WordFormat::kBf16, 128}, {matmul_wide_bf16, WordFormat::kBf16, 256},
-                                   {matmul_tf32, WordFormat::kTf32, 128}, {matmul_wide_tf32, WordFormat::kTf32, 256}};
+const ProductKernel kProducts[] = {{matmul_fp16, Precision::kFp16, 128}, {matmul_wide_fp16, Precision::kFp16, 256},
+                                   {matmul_bf16, Precision::kBf16, 128}, {matmul_wide_bf16, Precision::kBf16, 256},
+                                   {matmul_tf32, Precision::kTf32, 128}, {matmul_wide_tf32, Precision::kTf32, 256}};
 
 // Rows have `steps` steps of 32 words.
 void check_product(const ProductKernel& one, int steps) {
@@ -101,15 +101,14 @@ TEST(TensorKernels, MultiplyWhatIsShorterThanTheirStages) {
 
 struct HopperKernel {
   void (*kernel)(TENSOR_MAP, TENSOR_MAP, float*, int, int);
-  WordFormat format;
+  Precision format;
   int steps;
 };
 
 TEST(TensorKernels, MultiplyByWarpGroupsExactly) {
   for (const HopperKernel& one :
-       {HopperKernel{matmul_hopper_fp16, WordFormat::kFp16, 10}, HopperKernel{matmul_hopper_bf16, WordFormat::kBf16, 5},
-        HopperKernel{matmul_hopper_tf32, WordFormat::kTf32, 4},
-        HopperKernel{matmul_hopper_fp16, WordFormat::kFp16, 1}}) {
+       {HopperKernel{matmul_hopper_fp16, Precision::kFp16, 10}, HopperKernel{matmul_hopper_bf16, Precision::kBf16, 5},
+        HopperKernel{matmul_hopper_tf32, Precision::kTf32, 4}, HopperKernel{matmul_hopper_fp16, Precision::kFp16, 1}}) {
     const int columns = 512, words = one.steps * ROW;
     const fake::Findings found =
         check_product(one.format, columns, one.steps, [&](const WORD* a, const WORD* b, float* c) {
@@ -125,10 +124,10 @@ struct Inputs {
   std::vector<float> q, k, v;
 };
 
-void check_attention(const Inputs& in, WordFormat format, size_t heads, size_t count, double tolerance) {
+void check_attention(const Inputs& in, Precision format, size_t heads, size_t count, double tolerance) {
   const auto q = bits_of(in.q, format), k = bits_of(in.k, format), v = bits_of(in.v, format);
   std::vector<float> out(in.q.size(), NAN);
-  const auto kernel = format == WordFormat::kFp16 ? attention_tensor_fp16 : attention_tensor_bf16;
+  const auto kernel = format == Precision::kFp16 ? attention_tensor_fp16 : attention_tensor_bf16;
   for (unsigned head = 0; head < heads; ++head)
     for (unsigned block = 0; block < count / 128; ++block) {
       const fake::Findings found =
@@ -150,8 +149,8 @@ Inputs attention_inputs(size_t values) {
 }
 
 TEST(TensorKernels, AttendToAllPositions) {
-  check_attention(attention_inputs(size_t{2} * 384 * 64), WordFormat::kFp16, 2, 384, 2e-3);
-  check_attention(attention_inputs(size_t{128} * 64), WordFormat::kBf16, 1, 128, 1.6e-2);
+  check_attention(attention_inputs(size_t{2} * 384 * 64), Precision::kFp16, 2, 384, 2e-3);
+  check_attention(attention_inputs(size_t{128} * 64), Precision::kBf16, 1, 128, 1.6e-2);
 }
 
 // Scores that grow from tile to tile rescale every sum; those that do not, none after the first tile.
@@ -164,7 +163,7 @@ TEST(TensorKernels, AttendWhereTheLargestScoreMovesAndWhereItStays) {
     falling.k[i] *= static_cast<float>(8 >> i / 64 / 64);
     constant.k[i] = 0;
   }
-  for (const Inputs& one : {growing, falling, constant}) check_attention(one, WordFormat::kFp16, 1, kCount, 3e-3);
+  for (const Inputs& one : {growing, falling, constant}) check_attention(one, Precision::kFp16, 1, kCount, 3e-3);
 }
 
 // How often each instruction stands in the loop of a kernel that multiplies most.

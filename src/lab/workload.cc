@@ -33,13 +33,13 @@ int code_architecture(const Target& target) {
   return target.compiled_for > 0 ? target.compiled_for : target.architecture;
 }
 
-size_t values_per_word(WordFormat format) { return format == WordFormat::kTf32 ? 1 : 2; }
+size_t values_per_word(Precision format) { return format == Precision::kTf32 ? 1 : 2; }
 
-std::vector<float> words_of(std::span<const float> values, WordFormat format) {
+std::vector<float> words_of(std::span<const float> values, Precision format) {
   auto bits_of = [&](float value) -> uint32_t {
     auto bits = std::bit_cast<uint32_t>(value);
-    if (format == WordFormat::kTf32) return bits;
-    if (format == WordFormat::kBf16) return bits >> 16;
+    if (format == Precision::kTf32) return bits;
+    if (format == Precision::kBf16) return bits >> 16;
     // binary16: 5 exponent bits around 15 and 10 of the fraction; zero keeps only its sign.
     if (value == 0) return bits >> 31 << 15;
     return (bits >> 31 << 15) | (((bits >> 23 & 0xff) - 127 + 15) << 10) | (bits >> 13 & 0x3ff);

@@ -21,11 +21,10 @@ std::vector<float> coarse_values(size_t count, uint32_t seed);
 // The architecture of the code that the compiler makes for a CUDA device; 0: not CUDA.
 int code_architecture(const Target& target);
 
-// The formats that kernels/warp_matrix.cu packs into a 32-bit word.
-enum class WordFormat { kFp16, kBf16, kTf32 };
-size_t values_per_word(WordFormat format);
+// Of the formats that kernels/warp_matrix.cu packs into a 32-bit word: FP16, BF16, TF32.
+size_t values_per_word(Precision format);
 // Values that the format holds exactly, packed into words; the words in a buffer's element type.
-std::vector<float> words_of(std::span<const float> values, WordFormat format);
+std::vector<float> words_of(std::span<const float> values, Precision format);
 
 // The first `rows` rows of a · b, squares of `size`, row-major. Sums in double, so that its own rounding does not
 // affect a comparison.

@@ -13,7 +13,7 @@ using checkpoint::WeightFormat;
 struct FormatFacts {
   WeightFormat format;
   // The arithmetic of a GPU that has units for it; another computes in BF16 from weights that are expanded on the way.
-  catalogue::Arithmetic arithmetic;
+  Precision arithmetic;
   double activation_bits;  // where the GPU has the arithmetic
   std::string_view law;    // dtype in data/kernel_laws.csv where it has, and where it has not
   std::string_view law_expanded;

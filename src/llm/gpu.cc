@@ -12,8 +12,6 @@
 namespace ridge::llm {
 namespace {
 
-using catalogue::Arithmetic;
-
 constexpr double kPcieLaneBytes = 1e9;  // of generation 3, one way: 8 GT/s, 128b/130b; doubles with each generation
 // PCIe generation 4 × 16, where the catalogue names neither a link between GPUs nor PCIe.
 constexpr double kUnknownLink = 32e9;
@@ -45,13 +43,12 @@ double pcie_bytes_per_s(const std::string& pcie) {
 constexpr double kReadShare = 0.93;  // gpu.h
 
 // The arithmetic that computes a dtype of the table; INT8 has no law of its own.
-constexpr std::array<std::pair<std::string_view, Arithmetic>, 6> kComputedIn = {
-    {{"bfloat16", Arithmetic::kBf16},
-     {"int4_wo", Arithmetic::kBf16},
-     {"w4a16_mxfp4", Arithmetic::kBf16},
-     {"fp8", Arithmetic::kFp8},
-     {"fp8_block", Arithmetic::kFp8},
-     {"w4a8_mxfp4_mxfp8", Arithmetic::kFp8}}};
+constexpr std::array<std::pair<std::string_view, Precision>, 6> kComputedIn = {{{"bfloat16", Precision::kBf16},
+                                                                                {"int4_wo", Precision::kBf16},
+                                                                                {"w4a16_mxfp4", Precision::kBf16},
+                                                                                {"fp8", Precision::kFp8},
+                                                                                {"fp8_block", Precision::kFp8},
+                                                                                {"w4a8_mxfp4_mxfp8", Precision::kFp8}}};
 
 void choose_attention(Gpu& gpu) {
   gpu.decode = gpu.laws[{"attention_decode", ""}];
@@ -59,8 +56,8 @@ void choose_attention(Gpu& gpu) {
 }
 
 // By how much the laws' share of the compute limit grows when the limit becomes the measured one.
-double growth_of(const Gpu& gpu, Arithmetic arithmetic, const MeasuredRates::Peak& peak) {
-  const KernelLaw* law = law_of(gpu, "gemm", arithmetic == Arithmetic::kFp8 ? "fp8" : "bfloat16");
+double growth_of(const Gpu& gpu, Precision arithmetic, const MeasuredRates::Peak& peak) {
+  const KernelLaw* law = law_of(gpu, "gemm", arithmetic == Precision::kFp8 ? "fp8" : "bfloat16");
   if (peak.depth > 0 && law != nullptr)
     return peak.typical / peak.best * (1 + law->k_ramp / peak.depth) / law->compute_efficiency;
   const double before = gpu.rate(arithmetic);
@@ -91,7 +88,7 @@ Status read_laws(std::string_view text, std::string_view without, Gpu& gpu) {
 
 }  // namespace
 
-double Gpu::rate(Arithmetic arithmetic) const {
+double Gpu::rate(Precision arithmetic) const {
   const auto found = flops_per_s.find(arithmetic);
   return found == flops_per_s.end() ? 0 : found->second;
 }
@@ -104,9 +101,9 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view la
   gpu.vendor = device.vendor;
   gpu.capability = std::strtod(device.compute_capability.c_str(), nullptr);
   for (const catalogue::CataloguePeak& peak : device.peaks) gpu.flops_per_s[peak.arithmetic] = peak.flops_per_s;
-  double& bf16 = gpu.flops_per_s[Arithmetic::kBf16];
-  if (bf16 <= 0) bf16 = gpu.rate(Arithmetic::kFp16Fp32);
-  if (bf16 <= 0) bf16 = gpu.rate(Arithmetic::kFp16);
+  double& bf16 = gpu.flops_per_s[Precision::kBf16];
+  if (bf16 <= 0) bf16 = gpu.rate(Precision::kFp16Fp32);
+  if (bf16 <= 0) bf16 = gpu.rate(Precision::kFp16);
   gpu.bytes_per_s = device.bytes_per_s.value_or(0);
   if (bf16 <= 0 || gpu.bytes_per_s <= 0)
     return Error{Code::kUnavailable,

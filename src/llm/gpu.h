@@ -34,7 +34,7 @@ inline constexpr double kNetworkBytesPerSecond = 0.8 * 50e9;
 struct Gpu {
   std::string name, vendor;
   double capability = 0;  // compute capability: 8.9; 0: none
-  std::map<catalogue::Arithmetic, double> flops_per_s;
+  std::map<Precision, double> flops_per_s;
   double bytes_per_s = 0;
   double multiprocessors = 0;
   double link_bytes_per_s = 0;  // one way, between GPUs
@@ -48,7 +48,7 @@ struct Gpu {
   KernelLaw decode, prefill;  // of attention: asked for in every step of a simulation
 
   // Rate of the dense arithmetic [FLOP/s]; 0: the GPU has no units for it, or none with a source.
-  double rate(catalogue::Arithmetic arithmetic) const;
+  double rate(Precision arithmetic) const;
   bool computes(WeightFormat format) const { return rate(facts_of(format).arithmetic) > 0; }
 };
 
@@ -63,8 +63,8 @@ struct MeasuredRates {
     double best = 0, typical = 0;  // [FLOP/s]
     double depth = 0;              // k of the library's matrix multiplication that reached it; 0: bare instructions did
   };
-  std::map<catalogue::Arithmetic, Peak> peaks;  // kBf16, kFp8: those that laws exist for
-  double bytes_per_s = 0;                       // that one kernel reads
+  std::map<Precision, Peak> peaks;  // kBf16, kFp8: those that laws exist for
+  double bytes_per_s = 0;           // that one kernel reads
 };
 // The limits become the measured ones. Laws keep their shape and hold as shares of them:
 //   memory     e / 0.93: a kernel that only reads reaches 0.93 of the datasheet's bandwidth (H100; cost/gpu_limits)

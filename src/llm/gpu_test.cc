@@ -8,8 +8,6 @@
 namespace ridge::llm {
 namespace {
 
-using catalogue::Arithmetic;
-
 Gpu h100() { return *gpu_of(*catalogue::find_device(*catalogue::catalogue(), "H100 SXM5 80GB")); }
 
 // 128 × 256 tiles of 66 × 66 for 132 multiprocessors: all are filled.
@@ -29,7 +27,7 @@ KernelTime long_decode(const Gpu& gpu) {
 TEST(MeasuredGpu, AGemmAsDeepAsTheMeasuredOneTakesAsLong) {
   const Gpu listed = h100();
   MeasuredRates rates;
-  rates.peaks[Arithmetic::kBf16] = {700e12, 650e12, kDepth};
+  rates.peaks[Precision::kBf16] = {700e12, 650e12, kDepth};
   const Gpu here = measured_gpu(listed, rates);
   const double flops = 2 * kRows * kColumns * kDepth;
   const KernelTime t = large_gemm(here, WeightFormat::kBf16);
@@ -63,7 +61,7 @@ TEST(MeasuredGpu, KernelsReadAsMuchSlowerAsItsMemory) {
 TEST(MeasuredGpu, BareInstructionsChangeTheLimitOnly) {
   const Gpu listed = h100();
   MeasuredRates rates;
-  rates.peaks[Arithmetic::kBf16] = {1.1 * listed.rate(Arithmetic::kBf16), listed.rate(Arithmetic::kBf16), 0};
+  rates.peaks[Precision::kBf16] = {1.1 * listed.rate(Precision::kBf16), listed.rate(Precision::kBf16), 0};
   const KernelTime before = large_gemm(listed, WeightFormat::kBf16);
   const KernelTime after = large_gemm(measured_gpu(listed, rates), WeightFormat::kBf16);
   EXPECT_NEAR(after.seconds, before.seconds, 1e-9 * before.seconds);

@@ -7,8 +7,6 @@
 namespace ridge::llm {
 namespace {
 
-using catalogue::Arithmetic;
-
 constexpr double kMicro = 1e-6;
 constexpr double kElementwiseEfficiency = 0.8;  // of the bandwidth
 // Latent decode attention against mla.csv of the same measurements, four data-centre GPUs: share of the bandwidth and
@@ -65,11 +63,11 @@ struct Way {
 Way way_of(const Gpu& gpu, WeightFormat format, std::string_view kernel) {
   static const KernelLaw kNone;
   const FormatFacts& facts = facts_of(format);
-  const bool computes = gpu.computes(format) && !(format == WeightFormat::kMxfp4 && gpu.rate(Arithmetic::kFp8) <= 0);
+  const bool computes = gpu.computes(format) && !(format == WeightFormat::kMxfp4 && gpu.rate(Precision::kFp8) <= 0);
   Way way;
-  way.rate = gpu.rate(computes ? facts.arithmetic : Arithmetic::kBf16);
+  way.rate = gpu.rate(computes ? facts.arithmetic : Precision::kBf16);
   // MXFP4 weights are multiplied with MXFP8 activations at the rate of FP8.
-  if (computes && format == WeightFormat::kMxfp4) way.rate = gpu.rate(Arithmetic::kFp8);
+  if (computes && format == WeightFormat::kMxfp4) way.rate = gpu.rate(Precision::kFp8);
   way.activation_bytes = computes ? facts.activation_bits / 8 : 2;
   const std::string_view dtype = computes ? facts.law : facts.law_expanded;
   way.law = law_of(gpu, kernel, dtype);
@@ -136,7 +134,7 @@ KernelTime experts(const Gpu& gpu, WeightFormat format, const ExpertWork& w, std
 KernelTime decode_attention(const Gpu& gpu, const DecodeWork& w) {
   const Attention& a = w.attention;
   const KernelLaw& l = gpu.decode;
-  const double rate = gpu.rate(Arithmetic::kBf16);
+  const double rate = gpu.rate(Precision::kBf16);
   double bytes = 0, flops = 0, efficiency = l.memory_efficiency, compute_efficiency = kLatentComputeEfficiency;
   switch (a.kind) {
     case AttentionKind::kFull: bytes = cache_bytes_of(w, w.cached); break;
@@ -167,7 +165,7 @@ KernelTime decode_attention(const Gpu& gpu, const DecodeWork& w) {
 KernelTime prefill_attention(const Gpu& gpu, const PrefillWork& w) {
   const Attention& a = w.attention;
   const KernelLaw& l = gpu.prefill;
-  const double rate = gpu.rate(Arithmetic::kBf16), key = static_cast<double>(a.head_dim);
+  const double rate = gpu.rate(Precision::kBf16), key = static_cast<double>(a.head_dim);
   const double value = static_cast<double>(a.value_dim);
   if (a.kind == AttentionKind::kLinear) {
     // Chunks of 64 tokens: about 5 products of key by value per token and head.

@@ -11,13 +11,11 @@
 namespace ridge::llm {
 namespace {
 
-using catalogue::Arithmetic;
-
 // 1 PFLOP/s, 1 TB/s, 100 multiprocessors, 100 GB/s.
 Gpu round_gpu() {
   Gpu gpu;
   gpu.name = "round";
-  gpu.flops_per_s = {{Arithmetic::kBf16, 1e15}, {Arithmetic::kFp8, 2e15}};
+  gpu.flops_per_s = {{Precision::kBf16, 1e15}, {Precision::kFp8, 2e15}};
   gpu.bytes_per_s = 1e12;
   gpu.multiprocessors = 100;
   gpu.link_bytes_per_s = 1e11;
@@ -57,7 +55,7 @@ TEST(Gemm, OfFewRowsTakesAsLongAsReadingTheWeights) {
   Gpu gpu = round_gpu();
   gpu.laws[{"gemm", "bfloat16"}] = law(0, 1, 1);
   gpu.laws[{"gemm", "bfloat16"}].norm = 12;
-  gpu.flops_per_s[Arithmetic::kBf16] = 50e12;  // as GeForce: slow beside its memory
+  gpu.flops_per_s[Precision::kBf16] = 50e12;  // as GeForce: slow beside its memory
   const double read = 4096.0 * 4096 * 2 / 1e12;
   for (const double rows : {1, 4, 16})
     EXPECT_NEAR(gemm(gpu, WeightFormat::kBf16, rows, 4096, 4096).seconds, read, 0.05 * read) << rows;

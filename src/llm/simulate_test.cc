@@ -17,7 +17,7 @@ constexpr double kFrontMs = 1;  // from sending to the scheduler
 Deployment constant_steps(EngineKind engine, double step_ms) {
   Deployment d;
   d.model = checkpoint::config_from_flags("layers=1,heads=1,hidden=64,intermediate=64,vocabulary=64")->model;
-  d.gpu.flops_per_s = {{catalogue::Arithmetic::kBf16, 1e30}};
+  d.gpu.flops_per_s = {{Precision::kBf16, 1e30}};
   d.gpu.bytes_per_s = 1e30;
   d.gpu.multiprocessors = 100;
   d.gpu.laws[{"gemm", "bfloat16"}] = {};

@@ -190,9 +190,9 @@ TEST_F(PrecisionPasses, DynamicFormIsFused) {
 TEST_F(PrecisionPasses, WeightOnlyFormsAreNear) {
   make(small_mlp());
   for (int bits : {4, 8}) {
-    for (WeightForm form : {WeightForm::kMatMulNBits, WeightForm::kDequantize}) {
+    for (WeightNodes nodes : {WeightNodes::kMatMulNBits, WeightNodes::kDequantize}) {
       QuantiseOptions options;
-      options.weight_form = form;
+      options.weight_nodes = nodes;
       ASSERT_TRUE(quantise_weights(whole(path("fp32")), bits, 32, options, path("weights")).ok());
       EXPECT_GT(cosine(path("weights")), bits == 4 ? 0.98 : 0.999) << bits << " bits";
     }

@@ -26,7 +26,8 @@
 
 namespace ridge::precision {
 
-enum class WeightForm {
+// What a weight of few bits is in the graph.
+enum class WeightNodes {
   kMatMulNBits,  // one operator of the com.microsoft domain: ONNX Runtime
   kDequantize,   // DequantizeLinear with blocks (ONNX opset 21) before the operator: any engine
 };
@@ -38,7 +39,7 @@ struct QuantiseOptions {
   bool activation_products = false;    // also MatMul of two activations (attention)
   std::set<std::string> keep_nodes;    // by name: stay in floating point
   std::set<std::string> operators;     // only these ("Conv", "MatMul", …); empty: all known ones
-  WeightForm weight_form = WeightForm::kMatMulNBits;  // of quantise_weights()
+  WeightNodes weight_nodes = WeightNodes::kMatMulNBits;  // of quantise_weights()
 };
 
 // Names of the nodes that quantise_static() would run in integers, in topological order, without the excluded ones: the

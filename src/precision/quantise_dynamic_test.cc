@@ -64,7 +64,7 @@ TEST(QuantiseWeights, FourBitsArePackedForMatMulNBits) {
 TEST(QuantiseWeights, BlocksForAnyEngine) {
   PassFiles files("(float[N, 1] x) => (float[N, 2] y) <float[1, 2] w = {-8, 4}> { y = Gemm (x, w) }");
   QuantiseOptions options;
-  options.weight_form = WeightForm::kDequantize;
+  options.weight_nodes = WeightNodes::kDequantize;
   Result<PassReport> report = quantise_weights(whole(files.in()), 4, 16, options, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(files.result_model().opset_import(0).version(), 21);

@@ -37,7 +37,7 @@ class WeightPass {
     const MatMulPass pass{is_unscaled, [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
     RIDGE_ASSIGN(PassReport report, quantise_matmuls(model_, options_, pass));
     model_.remove_nodes(replaced_);
-    if (options_.weight_form == WeightForm::kMatMulNBits) model_.import(std::string(model::kMicrosoft), 1);
+    if (options_.weight_nodes == WeightNodes::kMatMulNBits) model_.import(std::string(model::kMicrosoft), 1);
     return report;
   }
 
@@ -65,8 +65,8 @@ class WeightPass {
     made.usable = matrix.rows > 0 && matrix.columns > 0 && all_finite(matrix.values);
     if (made.usable) {
       const BlockWeights blocks = quantise_blocks(matrix.values, matrix.rows, matrix.columns, bits_, block_size_);
-      options_.weight_form == WeightForm::kMatMulNBits ? add_packed(site.weight, blocks, made)
-                                                       : add_matrix(site.weight, blocks, made);
+      options_.weight_nodes == WeightNodes::kMatMulNBits ? add_packed(site.weight, blocks, made)
+                                                         : add_matrix(site.weight, blocks, made);
     }
     return constants_[key] = made;
   }
@@ -121,7 +121,7 @@ class WeightPass {
                                          model_.node(site.node).name()));
       return false;
     }
-    if (options_.weight_form == WeightForm::kMatMulNBits) {
+    if (options_.weight_nodes == WeightNodes::kMatMulNBits) {
       use_matmul_nbits(site, constants);
     } else {
       use_dequantised(site, constants);
@@ -173,7 +173,7 @@ class WeightPass {
 Result<PassReport> quantised(const model::WholeModel& whole, int bits, int64_t block_size,
                              const QuantiseOptions& options, const std::string& out_file) {
   RIDGE_TRY(check_options(bits, block_size));
-  const int64_t opset = options.weight_form == WeightForm::kDequantize ? kBlockOpset : 0;
+  const int64_t opset = options.weight_nodes == WeightNodes::kDequantize ? kBlockOpset : 0;
   RIDGE_ASSIGN(PassModel model, PassModel::open(whole, opset));
   RIDGE_ASSIGN(PassReport report, WeightPass(model, bits, block_size, options).run());
   if (opset > 0) model.proto().set_ir_version(std::max(model.proto().ir_version(), ir_version_of(model.opset())));

@@ -22,7 +22,7 @@ std::string settings_text(const std::string& name, const VariantOptions& options
       "ridge {} {} per_channel={} symmetric={} reduce_range={} products={} form={} keep={} operators={} "
       "limits={} eval={} {} {}",
       RIDGE_VERSION, name, q.per_channel, q.symmetric_activations, q.reduce_range, q.activation_products,
-      static_cast<int>(q.weight_form), fmt::join(q.keep_nodes, "|"), fmt::join(q.operators, "|"),
+      static_cast<int>(q.weight_nodes), fmt::join(q.keep_nodes, "|"), fmt::join(q.operators, "|"),
       dump_json(json_of(options.limits)), options.evaluation ? options.evaluation->command : "",
       options.evaluation ? options.evaluation->least.value_or(-1) : 0,
       options.evaluation ? options.evaluation->drop.value_or(-1) : 0);

@@ -14,7 +14,7 @@ catalogue::CatalogueDevice one_device() {
   one_device.vendor = "NVIDIA";
   one_device.bytes_per_s = 1e12;
   catalogue::CataloguePeak peak;
-  peak.arithmetic = catalogue::Arithmetic::kInt8;
+  peak.arithmetic = Precision::kInt8;
   peak.flops_per_s = 100e12;
   one_device.peaks = {peak};
   return one_device;

@@ -33,14 +33,12 @@ struct LanguageParameter {
 const std::array kLanguageParameters = {
     LanguageParameter{"ridge_weights",
                       [](const std::string& v, LanguageConfig& c) -> Status {
-                        RIDGE_ASSIGN(c.weights, from_name<engine::WeightForm>(names_of(engine::WeightForm{}), v,
-                                                                              "form of weights"));
+                        RIDGE_ASSIGN(c.weights, engine::weight_form(v));
                         return {};
                       }},
     LanguageParameter{"ridge_cache",
                       [](const std::string& v, LanguageConfig& c) -> Status {
-                        RIDGE_ASSIGN(c.plan.cache, from_name<engine::CacheForm>(names_of(engine::CacheForm{}), v,
-                                                                                "form of the cache"));
+                        RIDGE_ASSIGN(c.plan.cache, engine::cache_form(v));
                         return {};
                       }},
     LanguageParameter{"ridge_threads",

@@ -15,11 +15,11 @@ namespace ridge::serve {
 
 struct LanguageConfig {
   engine::DecoderPlan plan;
-  std::optional<engine::WeightForm> weights;  // that the configuration asks for
-  int64_t cache_tokens = 0;                   // of all sequences together; 0: from the memory
-  int64_t context = 0;                        // most tokens of a sequence; 0: the model's
-  int64_t most_sequences = 256;               // that run at the same time
-  std::optional<int64_t> step_tokens;         // most of a step
+  std::optional<engine::WeightFormat> weights;  // that the configuration asks for
+  int64_t cache_tokens = 0;                     // of all sequences together; 0: from the memory
+  int64_t context = 0;                          // most tokens of a sequence; 0: the model's
+  int64_t most_sequences = 256;                 // that run at the same time
+  std::optional<int64_t> step_tokens;           // most of a step
   std::optional<Nanoseconds> token_goal;
   bool prefix_reuse = true;
   bool speculate = true;

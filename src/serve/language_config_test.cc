@@ -35,7 +35,7 @@ TEST(LanguageConfig, ParametersSetThePlanAndTheScheduler) {
       language_parameter("other", "x"));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->plan.engine, "fake");
-  EXPECT_EQ(read->plan.weights, engine::WeightForm::kInt4);
+  EXPECT_EQ(read->plan.weights, engine::WeightFormat::kInt4);
   EXPECT_EQ(read->plan.cache, engine::CacheForm::kBf16);
   EXPECT_EQ(read->plan.threads, 2);
   EXPECT_EQ(read->cache_tokens, 5000);

@@ -14,7 +14,7 @@ catalogue::CatalogueDevice device(const std::string& name, double tflops, double
   catalogue::CatalogueDevice device;
   device.vendor = "NVIDIA";
   device.name = name;
-  device.peaks = {{catalogue::Arithmetic::kFp32, tflops * 1e12, Origin::kDatasheet}};
+  device.peaks = {{Precision::kFp32, tflops * 1e12, Origin::kDatasheet}};
   device.bytes_per_s = gbs * 1e9;
   device.memory_bytes = 16 * kGibibyte;
   device.power_w = 100;

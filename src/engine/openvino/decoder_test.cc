@@ -31,7 +31,7 @@ class OpenVinoDecoderTest : public testing::Test {
     ASSERT_TRUE(folder_.ok());
     plan_ = {.engine = "openvino",
              .folder = folder_->path(),
-             .weights = WeightForm::kFp32,
+             .weights = WeightFormat::kFp32,
              .cache = CacheForm::kFp32,
              .threads = 1};
   }
@@ -235,7 +235,7 @@ TEST_F(OpenVinoDecoderTest, AStepThatWasBrokenOffLeavesWhatWasBeforeItAsItWas) {
 }
 
 struct Compressed {
-  WeightForm weights;
+  WeightFormat weights;
   CacheForm cache;
   double deviation;
   Json changes = Json::object();  // also what the layers have beside their matrices
@@ -246,11 +246,14 @@ class OpenVinoDecoderForms : public OpenVinoDecoderTest, public testing::WithPar
 // Bounds: about twice what was seen on a CPU with AVX-512.
 INSTANTIATE_TEST_SUITE_P(
     Forms, OpenVinoDecoderForms,
-    testing::Values(
-        Compressed{WeightForm::kFp32, CacheForm::kU8, 0.015}, Compressed{WeightForm::kBf16, CacheForm::kBf16, 0.025},
-        Compressed{WeightForm::kBf16, CacheForm::kU8, 0.025, {{"attention_bias", true}}},
-        Compressed{WeightForm::kInt8, CacheForm::kU8, 0.04, {{"model_type", "qwen3"}}},
-        Compressed{WeightForm::kInt4, CacheForm::kU8, 0.4, {{"tie_word_embeddings", true}, {"num_hidden_layers", 3}}}),
+    testing::Values(Compressed{WeightFormat::kFp32, CacheForm::kU8, 0.015},
+                    Compressed{WeightFormat::kBf16, CacheForm::kBf16, 0.025},
+                    Compressed{WeightFormat::kBf16, CacheForm::kU8, 0.025, {{"attention_bias", true}}},
+                    Compressed{WeightFormat::kInt8, CacheForm::kU8, 0.04, {{"model_type", "qwen3"}}},
+                    Compressed{WeightFormat::kInt4,
+                               CacheForm::kU8,
+                               0.4,
+                               {{"tie_word_embeddings", true}, {"num_hidden_layers", 3}}}),
     [](const auto& form) {
       return std::string(name_of(names_of(form.param.weights), form.param.weights)) + "_" +
              std::string(name_of(names_of(form.param.cache), form.param.cache));
@@ -288,7 +291,7 @@ struct GgufCase {
   const char* name;
   Json changes;
   std::string_view type;
-  WeightForm weights = WeightForm::kFp32;
+  WeightFormat weights = WeightFormat::kFp32;
   double deviation = 1e-4;
 };
 
@@ -302,8 +305,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OpenVinoDecoderGguf,
                                          GgufCase{"Mistral", {{"model_type", "mistral"}, {"head_dim", 64}}, "F16"},
                                          GgufCase{"Qwen2", {{"model_type", "qwen2"}}, "Q8_0"},
                                          GgufCase{"Qwen3", {{"model_type", "qwen3"}}, "Q4_0"},
-                                         GgufCase{"LlamaInt8", Json::object(), "Q8_0", WeightForm::kInt8, 0.04},
-                                         GgufCase{"LlamaInt4", Json::object(), "Q4_0", WeightForm::kInt4, 0.04}),
+                                         GgufCase{"LlamaInt8", Json::object(), "Q8_0", WeightFormat::kInt8, 0.04},
+                                         GgufCase{"LlamaInt4", Json::object(), "Q4_0", WeightFormat::kInt4, 0.04}),
                          [](const auto& gguf) { return gguf.param.name; });
 
 TEST_P(OpenVinoDecoderGguf, AgreesWithTheForwardPassOfItsValues) {
@@ -312,7 +315,7 @@ TEST_P(OpenVinoDecoderGguf, AgreesWithTheForwardPassOfItsValues) {
   auto decoder = open_gguf(checkpoint, GetParam().type);
   ASSERT_NE(decoder, nullptr);
   const bool mapped = text_or_empty("/proc/self/maps").find(plan_.folder) != std::string::npos;
-  EXPECT_TRUE(!mapped || (GetParam().type == "F32" && !packing_pays(WeightForm::kFp32)))
+  EXPECT_TRUE(!mapped || (GetParam().type == "F32" && !packing_pays(WeightFormat::kFp32)))
       << "nothing but OpenVINO's own matrices in FP32 is read from the file";
   const std::vector<int32_t> tokens = text(40), blocks = blocks_of(40);
   const double found = deviation(run(*decoder, {{0, tokens, blocks, 40}}), checkpoint.logits(tokens));
@@ -344,17 +347,17 @@ TEST_F(OpenVinoDecoderTest, AnExportedGraphKeepsItsForm) {
   TestGraph(checkpoint, "F16").write(folder_->path());
   const std::string& folder = folder_->path();
   EXPECT_EQ(open_decoder(plan_).error().code, Code::kUnsupported) << "fp32 is asked for";
-  EXPECT_EQ(form_of(folder, WeightForm::kInt8).error().code, Code::kUnsupported);
+  EXPECT_EQ(form_of(folder, WeightFormat::kInt8).error().code, Code::kUnsupported);
   ASSERT_TRUE(form_of(folder, std::nullopt).ok());
   plan_.weights = *form_of(folder, std::nullopt);
   plan_.cache = CacheForm::kU8;
-  EXPECT_EQ(plan_.weights, WeightForm::kFp16);
+  EXPECT_EQ(plan_.weights, WeightFormat::kFp16);
   auto decoder = open_written(12);
   ASSERT_NE(decoder, nullptr);
   const std::vector<int32_t> tokens = text(40), blocks = blocks_of(40);
   EXPECT_LT(deviation(run(*decoder, {{0, tokens, blocks, 40}}), checkpoint.logits(tokens)), 0.025);
   plan_.folder += "/none";
-  plan_.weights = WeightForm::kFp16;
+  plan_.weights = WeightFormat::kFp16;
   EXPECT_EQ(open_decoder(plan_).error().code, Code::kUnsupported) << "only graphs have weights in fp16";
 }
 
@@ -395,7 +398,7 @@ TEST_F(OpenVinoDecoderTest, RefusesWhatItDoesNotComputeByName) {
   const Result<std::unique_ptr<Decoder>> incomplete = open_decoder(plan_);
   ASSERT_FALSE(incomplete.ok());
   EXPECT_NE(incomplete.error().message.find("model.layers.1.self_attn.k_proj.weight"), std::string::npos);
-  plan_.weights = WeightForm::kInt4;
+  plan_.weights = WeightFormat::kInt4;
   TestCheckpoint narrow(Json{{"intermediate_size", 80}});
   narrow.write(folder_->path());
   EXPECT_EQ(open_decoder(plan_).error().code, Code::kUnsupported) << "rows of 80 values";

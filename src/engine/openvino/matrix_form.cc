@@ -75,18 +75,18 @@ void take_groups(const std::byte* stored, int64_t groups, int bits, std::byte* v
   }
 }
 
-RIDGE_INLINE void form_row(std::span<const float> row, WeightForm form, std::byte* values, float* scales) {
+RIDGE_INLINE void form_row(std::span<const float> row, WeightFormat form, std::byte* values, float* scales) {
   switch (form) {
-    case WeightForm::kFp32: std::memcpy(values, row.data(), row.size_bytes()); return;
-    case WeightForm::kBf16:
+    case WeightFormat::kFp32: std::memcpy(values, row.data(), row.size_bytes()); return;
+    case WeightFormat::kBf16:
       for (size_t i = 0; i < row.size(); ++i) {
         const uint16_t half = to_bf16(row[i]);
         std::memcpy(values + i * sizeof half, &half, sizeof half);
       }
       return;
-    case WeightForm::kFp16: return;  // only graphs have it
-    case WeightForm::kInt8: return int8_row(row, reinterpret_cast<int8_t*>(values), *scales);
-    case WeightForm::kInt4:
+    default: return;  // only graphs have FP16
+    case WeightFormat::kInt8: return int8_row(row, reinterpret_cast<int8_t*>(values), *scales);
+    case WeightFormat::kInt4:
       for (size_t i = 0; i < row.size() / kInt4Group; ++i)
         int4_group(row.data() + i * kInt4Group, reinterpret_cast<uint8_t*>(values) + i * kInt4Group / 2, scales[i]);
   }
@@ -114,13 +114,13 @@ struct FormBits {
   int bits = 0;
   bool scaled = false;
 };
-FormBits bits_of(WeightForm form) {
+FormBits form_bits(WeightFormat form) {
   switch (form) {
-    case WeightForm::kFp32: return {32};
-    case WeightForm::kBf16: return {16};
-    case WeightForm::kInt8: return {8, true};
-    case WeightForm::kInt4: return {4, true};
-    case WeightForm::kFp16: break;
+    case WeightFormat::kFp32: return {32};
+    case WeightFormat::kBf16: return {16};
+    case WeightFormat::kInt8: return {8, true};
+    case WeightFormat::kInt4: return {4, true};
+    default: break;
   }
   return {};
 }
@@ -129,9 +129,9 @@ bool in_groups(const checkpoint::Weight& matrix, const FormBits& width) {
   return width.scaled && matrix.type->group_bits == width.bits;
 }
 
-bool as_stored(const checkpoint::Weight& matrix, WeightForm form) {
-  return matrix.shape.size() == 2 && ((form == WeightForm::kBf16 && matrix.type->plain == DataType::kBf16) ||
-                                      (form == WeightForm::kFp32 && matrix.type->plain == DataType::kFp32));
+bool as_stored(const checkpoint::Weight& matrix, WeightFormat form) {
+  return matrix.shape.size() == 2 && ((form == WeightFormat::kBf16 && matrix.type->plain == DataType::kBf16) ||
+                                      (form == WeightFormat::kFp32 && matrix.type->plain == DataType::kFp32));
 }
 
 struct FormedRows {
@@ -140,7 +140,8 @@ struct FormedRows {
   float* scales;
 };
 
-RIDGE_INLINE void convert_rows(const checkpoint::Weight& matrix, WeightForm form, const RowForm& each, FormedRows to) {
+RIDGE_INLINE void convert_rows(const checkpoint::Weight& matrix, WeightFormat form, const RowForm& each,
+                               FormedRows to) {
   std::vector<float> row(static_cast<size_t>(matrix.shape.back()));
   for (int64_t i = to.begin; i < to.end; ++i, to.values += each.bytes, to.scales += each.scales) {
     read_wide(matrix, i, row);
@@ -149,10 +150,10 @@ RIDGE_INLINE void convert_rows(const checkpoint::Weight& matrix, WeightForm form
 }
 
 // The same loops for each width of vectors, chosen when they run.
-using ConvertRows = void(const checkpoint::Weight&, WeightForm, const RowForm&, FormedRows);
-#define RIDGE_CONVERT_ROWS(name, ...)                                                                            \
-  __VA_ARGS__ void name(const checkpoint::Weight& matrix, WeightForm form, const RowForm& each, FormedRows to) { \
-    convert_rows(matrix, form, each, to);                                                                        \
+using ConvertRows = void(const checkpoint::Weight&, WeightFormat, const RowForm&, FormedRows);
+#define RIDGE_CONVERT_ROWS(name, ...)                                                                              \
+  __VA_ARGS__ void name(const checkpoint::Weight& matrix, WeightFormat form, const RowForm& each, FormedRows to) { \
+    convert_rows(matrix, form, each, to);                                                                          \
   }
 RIDGE_CONVERT_ROWS(convert_rows_anywhere)
 #if defined(__x86_64__)
@@ -184,21 +185,21 @@ void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
   run();
 }
 
-RowForm row_form(const checkpoint::Weight& matrix, WeightForm form) {
+RowForm row_form(const checkpoint::Weight& matrix, WeightFormat form) {
   const int64_t columns = matrix.shape.back();
-  assert(form != WeightForm::kInt4 || columns % kInt4Group == 0);
-  const FormBits width = bits_of(form);
+  assert(form != WeightFormat::kInt4 || columns % kInt4Group == 0);
+  const FormBits width = form_bits(form);
   RowForm row{columns * width.bits / 8};
   if (!width.scaled) return row;
-  row.group = in_groups(matrix, width) ? kStoredGroup : form == WeightForm::kInt4 ? kInt4Group : columns;
+  row.group = in_groups(matrix, width) ? kStoredGroup : form == WeightFormat::kInt4 ? kInt4Group : columns;
   row.scales = columns / row.group;
   return row;
 }
 
-void form_rows(const checkpoint::Weight& matrix, WeightForm form, int64_t begin, int64_t end, std::byte* values,
+void form_rows(const checkpoint::Weight& matrix, WeightFormat form, int64_t begin, int64_t end, std::byte* values,
                float* scales) {
   const RowForm each = row_form(matrix, form);
-  const FormBits width = bits_of(form);
+  const FormBits width = form_bits(form);
   if (!as_stored(matrix, form) && !in_groups(matrix, width))
     return convert_rows_here()(matrix, form, each, {begin, end, values, scales});
   for (int64_t i = begin; i < end; ++i, values += each.bytes, scales += each.scales) {
@@ -210,7 +211,7 @@ void form_rows(const checkpoint::Weight& matrix, WeightForm form, int64_t begin,
   }
 }
 
-FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
+FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightFormat form, int threads) {
   const int64_t rows = matrix.shape.size() == 2 ? matrix.shape.front() : 1;
   const RowForm each = row_form(matrix, form);
   FormedMatrix formed{Buffer(static_cast<size_t>(rows * each.bytes)),

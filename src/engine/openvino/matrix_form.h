@@ -20,13 +20,13 @@ struct RowForm {
   int64_t group = 0;   // values that share a scale; FP32 and BF16 have none
   int64_t scales = 0;  // FP32
 };
-RowForm row_form(const checkpoint::Weight& matrix, WeightForm form);
+RowForm row_form(const checkpoint::Weight& matrix, WeightFormat form);
 
 // Rows begin … end − 1: values [row, bytes], scales [row, scales]. For INT4 the columns are a multiple of kInt4Group.
 // INT8: value = integer · scale, the largest of a row is ±127. INT4: value = (integer − 8) · scale, the largest of a
 // group is 0 (as ggml's Q4_0). Integers of that width that the file has in groups are taken as they are, with their
 // groups' scales. Throws std::bad_alloc only.
-void form_rows(const checkpoint::Weight& matrix, WeightForm form, int64_t begin, int64_t end, std::byte* values,
+void form_rows(const checkpoint::Weight& matrix, WeightFormat form, int64_t begin, int64_t end, std::byte* values,
                float* scales);
 
 // All rows, as form_rows() writes them.
@@ -34,7 +34,7 @@ struct FormedMatrix {
   Buffer values, scales;
   int64_t group = 0;
 };
-FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads);
+FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightFormat form, int threads);
 
 // Takes rows begin … end − 1, piece after piece, on `threads` threads.
 void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,

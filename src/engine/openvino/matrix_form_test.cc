@@ -40,7 +40,7 @@ std::vector<T> copied(const Buffer& buffer) {
 TEST(MatrixForm, Int8IsWithinHalfAStepOfEachValue) {
   const std::vector<float> values = some_values();
   const FormedMatrix formed =
-      form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightForm::kInt8, 3);
+      form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightFormat::kInt8, 3);
   const auto integers = copied<int8_t>(formed.values);
   const auto scales = copied<float>(formed.scales);
   ASSERT_EQ(integers.size(), values.size());
@@ -58,7 +58,7 @@ TEST(MatrixForm, Int8IsWithinHalfAStepOfEachValue) {
 TEST(MatrixForm, Int4HoldsTheFirstOfTwoValuesInTheLowerHalf) {
   const std::vector<float> values = some_values();
   const FormedMatrix formed =
-      form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightForm::kInt4, 2);
+      form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightFormat::kInt4, 2);
   const auto bytes = copied<uint8_t>(formed.values);
   const auto scales = copied<float>(formed.scales);
   ASSERT_EQ(bytes.size(), values.size() / 2);
@@ -80,13 +80,13 @@ TEST(MatrixForm, ReadsHalvesAtAnyAddressAndWritesThem) {
     std::memcpy(bf16.data() + 1 + 2 * i, &b, 2);
   }
   const auto from_half = copied<float>(
-      form_matrix(view_of(DataType::kFp16, fp16.data() + 1, values.size() * 2), WeightForm::kFp32, 1).values);
+      form_matrix(view_of(DataType::kFp16, fp16.data() + 1, values.size() * 2), WeightFormat::kFp32, 1).values);
   const auto wide = copied<float>(
-      form_matrix(view_of(DataType::kBf16, bf16.data() + 1, values.size() * 2), WeightForm::kFp32, 1).values);
+      form_matrix(view_of(DataType::kBf16, bf16.data() + 1, values.size() * 2), WeightFormat::kFp32, 1).values);
   const auto again = copied<uint16_t>(
-      form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightForm::kBf16, 1).values);
+      form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightFormat::kBf16, 1).values);
   const auto kept = copied<uint16_t>(
-      form_matrix(view_of(DataType::kBf16, bf16.data() + 1, values.size() * 2), WeightForm::kBf16, 2).values);
+      form_matrix(view_of(DataType::kBf16, bf16.data() + 1, values.size() * 2), WeightFormat::kBf16, 2).values);
   EXPECT_EQ(kept, again);
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_NEAR(from_half[i], values[i], std::abs(values[i]) * 0x1p-11F + 0x1p-25F);
@@ -97,7 +97,7 @@ TEST(MatrixForm, ReadsHalvesAtAnyAddressAndWritesThem) {
 
 // Q8_0 and Q4_0 of GGUF.
 TEST(MatrixForm, TakesGroupsOfTheFileAsTheyAre) {
-  for (const auto& [number, form, bits] : {std::tuple{8U, WeightForm::kInt8, 8}, {2U, WeightForm::kInt4, 4}}) {
+  for (const auto& [number, form, bits] : {std::tuple{8U, WeightFormat::kInt8, 8}, {2U, WeightFormat::kInt4, 4}}) {
     const checkpoint::StoredType& type = *checkpoint::stored_type(number);
     std::vector<std::byte> stored(kRows * kColumns / 32 * type.block_bytes);
     for (size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<std::byte>(split_mix(i) >> 32);

@@ -74,12 +74,12 @@ const PackedKernels* packed_kernels() {
   return kernels;
 }
 
-bool packing_pays(WeightForm form) {
+bool packing_pays(WeightFormat form) {
   const PackedKernels* kernels = packed_kernels();
-  if (kernels == nullptr || form == WeightForm::kFp16) return false;
-  if (form == WeightForm::kFp32) return true;
+  if (kernels == nullptr || form == WeightFormat::kFp16) return false;
+  if (form == WeightFormat::kFp32) return true;
   if (!uses_what_the_cpu_has(*kernels)) return false;
-  if (form != WeightForm::kBf16 || kernels != &kAvx512Kernels || !instruction_sets().avx512_bf16) return true;
+  if (form != WeightFormat::kBf16 || kernels != &kAvx512Kernels || !instruction_sets().avx512_bf16) return true;
   static const bool widening_pays = least_time(wide_products) <= least_time(half_products);
   return widening_pays;
 }
@@ -88,7 +88,7 @@ bool packing_pays(WeightForm form) {
 
 std::span<const PackedKernels* const> all_packed_kernels() { return {}; }
 const PackedKernels* packed_kernels() { return nullptr; }
-bool packing_pays(WeightForm) { return false; }
+bool packing_pays(WeightFormat) { return false; }
 
 #endif
 

@@ -40,6 +40,6 @@ const PackedKernels* packed_kernels();
 // peak in INT8 is eight times as high, nor with instructions that no kernel here uses: AVX-VNNI, and AVX-512 without
 // VNNI. BF16: where FP32 arithmetic is at least as fast as dot products of BF16, which the CPU may lack and which on
 // some run at half the rate: measured once, in some 0.1 ms.
-bool packing_pays(WeightForm form);
+bool packing_pays(WeightFormat form);
 
 }  // namespace ridge::engine::openvino

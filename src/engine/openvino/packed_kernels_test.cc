@@ -50,20 +50,20 @@ INSTANTIATE_TEST_SUITE_P(, EachPackedKernels,
                          testing::ValuesIn(all_packed_kernels().begin(), all_packed_kernels().end()), name_of);
 
 struct Size {
-  WeightForm form;
+  WeightFormat form;
   int64_t rows, columns, tokens;
 };
 
 // Error that the form and the activations of 8 bits may cause in such a sum of products of uniform values.
 double bound(const Size& size) {
-  const double step = size.form == WeightForm::kInt4 ? 1.0 / 8 : 1.0 / 127;
+  const double step = size.form == WeightFormat::kInt4 ? 1.0 / 8 : 1.0 / 127;
   return 6 * std::sqrt(static_cast<double>(size.columns) / 3) * std::hypot(step, 1.0 / 127) / std::sqrt(12.0);
 }
 
 TEST_P(EachPackedKernels, ProductsAreThoseOfTheMatrixInDoublePrecision) {
-  for (const auto form : {WeightForm::kInt8, WeightForm::kInt4})
+  for (const auto form : {WeightFormat::kInt8, WeightFormat::kInt4})
     for (const auto& [rows, columns] :
-         {std::pair{70, 96}, {3, 32}, {200, 256}, {65, form == WeightForm::kInt8 ? 45 : 160}})
+         {std::pair{70, 96}, {3, 32}, {200, 256}, {65, form == WeightFormat::kInt8 ? 45 : 160}})
       for (const int tokens : {1, 2, 3, 4, 5, 6, 7, 13}) {
         const Size size{form, rows, columns, tokens};
         const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
@@ -88,10 +88,10 @@ TEST_P(EachPackedKernels, ProductsAreThoseOfTheMatrixInDoublePrecision) {
 
 TEST_P(EachPackedKernels, WholeNumbersComeOutExactly) {
   // Largest values 127 of activations and INT8 rows, -8 of INT4's groups: all scales are 1.
-  for (const auto form : {WeightForm::kInt8, WeightForm::kInt4}) {
+  for (const auto form : {WeightFormat::kInt8, WeightFormat::kInt4}) {
     constexpr int64_t kRows = 80, kColumns = 96;
     std::vector<float> weights(kRows * kColumns), x(kColumns);
-    const int64_t most = form == WeightForm::kInt8 ? 127 : 8;
+    const int64_t most = form == WeightFormat::kInt8 ? 127 : 8;
     for (size_t i = 0; i < weights.size(); ++i)
       weights[i] = static_cast<float>(i % 32 == 0 ? -most : static_cast<int64_t>(split_mix(i) % 15) - 7);
     for (size_t i = 0; i < x.size(); ++i)
@@ -111,13 +111,13 @@ TEST_P(EachPackedKernels, WholeNumbersComeOutExactly) {
 
 // Kernels that sum products of bytes in 16 bits must not leave them.
 TEST_P(EachPackedKernels, TheLargestIntegersComeOutExactly) {
-  for (const auto form : {WeightForm::kInt8, WeightForm::kInt4})
+  for (const auto form : {WeightFormat::kInt8, WeightFormat::kInt4})
     for (const float weight : {-1.0F, 1.0F})
       for (size_t positive = 0; positive <= kInt4Group; ++positive)
         for (const size_t stride : {1, 5}) {
           // All -8 and all 7 but one -8; ±127. Activations: the first few are 127, of the columns in that stride, and
           // the others -127.
-          const bool four = form == WeightForm::kInt4;
+          const bool four = form == WeightFormat::kInt4;
           std::vector<float> weights(kPanelRows * kInt4Group, four ? (weight < 0 ? -8.0F : 7.0F) : 127 * weight),
               x(kInt4Group);
           for (size_t row = 0; four && row < kPanelRows; ++row) weights[row * kInt4Group + 31] = -8;
@@ -133,11 +133,11 @@ TEST_P(EachPackedKernels, TheLargestIntegersComeOutExactly) {
 }
 
 TEST_P(EachPackedKernels, WideProductsAreThoseOfTheRoundedMatrix) {
-  for (const auto form : {WeightForm::kBf16, WeightForm::kFp32})
+  for (const auto form : {WeightFormat::kBf16, WeightFormat::kFp32})
     for (const auto& [rows, columns] : {std::pair{70, 96}, {3, 32}, {200, 256}, {65, 45}}) {
       const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
       const auto rounded = [form](float value) {
-        return form == WeightForm::kFp32 ? value : from_bf16(to_bf16(value));
+        return form == WeightFormat::kFp32 ? value : from_bf16(to_bf16(value));
       };
       const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), form, 2);
       for (int tokens = 1; tokens <= 26; ++tokens) {
@@ -177,7 +177,7 @@ TEST_P(EachPackedKernels, GroupsThatAFileHasKeepTheirScales) {
     }
   }
   const PackedMatrix matrix =
-      pack_matrix({checkpoint::stored_type(kQ8), {kRows, kColumns}, stored}, WeightForm::kInt8, 2);
+      pack_matrix({checkpoint::stored_type(kQ8), {kRows, kColumns}, stored}, WeightFormat::kInt8, 2);
   ASSERT_TRUE(matrix.grouped);
   for (const int tokens : {1, 5}) {
     std::vector<float> x(static_cast<size_t>(tokens * kColumns));

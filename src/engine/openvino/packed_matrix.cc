@@ -64,11 +64,11 @@ void pack_panel(PackedMatrix& packed, int64_t panel, const std::byte* rows, int6
     for (int64_t lane = 0; lane < kPanelRows; ++lane) {
       const std::byte* row = rows + lane * row_bytes;
       const int64_t column = g * kInt4Group, left = packed.columns - column;
-      if (packed.form == WeightForm::kFp32)
+      if (packed.form == WeightFormat::kFp32)
         put_wide<uint32_t>(row + 4 * column, left, to, lane);
-      else if (packed.form == WeightForm::kBf16)
+      else if (packed.form == WeightFormat::kBf16)
         put_wide<uint16_t>(row + 2 * column, left, to, lane);
-      else if (packed.form == WeightForm::kInt8)
+      else if (packed.form == WeightFormat::kInt8)
         put_int8(row + column, left, to, lane);
       else
         put_int4(row + column / 2, to, lane);
@@ -81,9 +81,9 @@ void pack_panel(PackedMatrix& packed, int64_t panel, const std::byte* rows, int6
 
 }  // namespace
 
-PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
+PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightFormat form, int threads) {
   const RowForm row = row_form(matrix, form);
-  const bool grouped = row.scales > 1 || form == WeightForm::kInt4;
+  const bool grouped = row.scales > 1 || form == WeightFormat::kInt4;
   PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, grouped, {}};
   const int64_t panels = packed.blocks() * (kBlockRows / kPanelRows);
   packed.values = Buffer(static_cast<size_t>(panels * packed.groups() * group_bytes(form)));

@@ -48,7 +48,7 @@ RIDGE_TARGET void store(Floats sum, int64_t count, int64_t at, const float* besi
 template <bool kFour, bool kGrouped, int kRows, int kPanels>
 RIDGE_TARGET void tile(const PackedMatrix& matrix, int64_t panel, const QuantisedRows& x, int64_t row, float* result,
                        const float* beside) {
-  constexpr int64_t kBytes = group_bytes(kFour ? WeightForm::kInt4 : WeightForm::kInt8);
+  constexpr int64_t kBytes = group_bytes(kFour ? WeightFormat::kInt4 : WeightFormat::kInt8);
   constexpr int kRegisters = kPanels * kHalves, kTogether = together_of(kFour, kRegisters);
   static_assert(kRegisters % kTogether == 0);
   const int64_t groups = matrix.groups();
@@ -104,7 +104,7 @@ RIDGE_TARGET void wide_tile(const PackedMatrix& matrix, int64_t panel, const flo
   constexpr int kRegisters = kPanels * kHalves;
   constexpr int64_t kOfLine = kPairs ? 2 : 1, kAtOnce = 4;  // columns
   const int64_t columns = matrix.columns;
-  const int64_t panel_bytes = matrix.groups() * group_bytes(kPairs ? WeightForm::kBf16 : WeightForm::kFp32);
+  const int64_t panel_bytes = matrix.groups() * group_bytes(kPairs ? WeightFormat::kBf16 : WeightFormat::kFp32);
   const std::byte* weights = matrix.values.data() + panel * panel_bytes;
   Floats sums[kRows][kRegisters];
   for (auto& of_row : sums)
@@ -167,7 +167,7 @@ void multiply_rows(const PackedMatrix& matrix, int64_t block, const QuantisedRow
 void multiply_int(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result,
                   const float* beside) {
   assert(x.groups == matrix.groups());
-  if (matrix.form == WeightForm::kInt4) return multiply_rows<true, true>(matrix, block, x, result, beside);
+  if (matrix.form == WeightFormat::kInt4) return multiply_rows<true, true>(matrix, block, x, result, beside);
   if (matrix.grouped) return multiply_rows<false, true>(matrix, block, x, result, beside);
   return multiply_rows<false, false>(matrix, block, x, result, beside);
 }
@@ -187,7 +187,7 @@ void multiply_wide_rows(const PackedMatrix& matrix, int64_t block, const float* 
 void multiply_wide(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
                    const float* beside) {
   assert(matrix.is_wide());
-  if (matrix.form == WeightForm::kBf16) return multiply_wide_rows<true>(matrix, block, x, rows, result, beside);
+  if (matrix.form == WeightFormat::kBf16) return multiply_wide_rows<true>(matrix, block, x, rows, result, beside);
   multiply_wide_rows<false>(matrix, block, x, rows, result, beside);
 }
 

@@ -53,8 +53,8 @@ GemmTypes types_of(const GemmProblem& problem) {
     case Precision::kBf16: return {kBFloat16, problem.wide_result ? wide : kBFloat16, kFloat32, kCompute32F};
     case Precision::kFp8: return {kFloat8E4M3, problem.wide_result ? wide : kBFloat16, kFloat32, kCompute32F};
     case Precision::kInt8: return {kInt8, kInt32, kInt32, kCompute32I};
+    default: return {};
   }
-  return {};
 }
 
 // alpha and beta, in the scale type of the multiplication.

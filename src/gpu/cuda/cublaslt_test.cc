@@ -39,6 +39,7 @@ std::vector<std::byte> encoded(const std::vector<int>& values, Precision precisi
       case Precision::kBf16: append(bytes, code.bf16); break;
       case Precision::kFp8: append(bytes, code.fp8); break;
       case Precision::kInt8: append(bytes, static_cast<int8_t>(value)); break;
+      default: ADD_FAILURE() << precision_name(precision);
     }
   }
   return bytes;

@@ -17,7 +17,7 @@ constexpr size_t kTensorQueries = 128, kWarpsThreads = 128;  // as in kernels/at
 enum AttentionBuffer : size_t { kQuery, kKey, kValue, kScores, kResult };
 
 struct AttentionFormat {
-  std::optional<WordFormat> format;  // absent: FP32
+  std::optional<Precision> format;  // absent: FP32
   const char* name;
   const char* suffix;  // of the kernels' names
   const char* texts;   // of the kernels
@@ -29,8 +29,8 @@ struct AttentionFormat {
 constexpr int kNoTensorCores = 1 << 30;
 constexpr double kOfTiles = 5e-5;
 constexpr AttentionFormat kSingle = {std::nullopt, "FP32", "fp32", "single attention", kNoTensorCores, kOfTiles, 0};
-constexpr AttentionFormat kHalves[] = {{WordFormat::kFp16, "FP16", "fp16", "half attention", 75, 5e-3, 5e-4},
-                                       {WordFormat::kBf16, "BF16", "bf16", "half attention", 80, 4e-2, 4e-3}};
+constexpr AttentionFormat kHalves[] = {{Precision::kFp16, "FP16", "fp16", "half attention", 75, 5e-3, 5e-4},
+                                       {Precision::kBf16, "BF16", "bf16", "half attention", 80, 4e-2, 4e-3}};
 
 gpu::Argument buffer_of(AttentionBuffer number) { return gpu::BufferNumber{number}; }
 
@@ -66,7 +66,7 @@ Variant by_tiles(std::string name, std::string kernel, size_t queries, size_t th
 
 // Queries are large, so that each looks at few keys: where the weights are nearly equal, a mistake in one tile is
 // within the rounding. About kCheckedQueries rows of each head are compared, spread over all blocks.
-void fill_attention(Case& work, std::optional<WordFormat> format, size_t heads, size_t count) {
+void fill_attention(Case& work, std::optional<Precision> format, size_t heads, size_t count) {
   const size_t values = heads * count * kHeadWidth;
   std::vector<float> inputs[3];
   for (uint32_t i = 0; i < 3; ++i) {

@@ -18,16 +18,15 @@ constexpr size_t kProductsPerStep = 8;  // of kernel alone_…
 enum TensorBuffer : size_t { kA, kB, kC, kAlone };
 
 struct TensorFormat {
-  WordFormat format;
+  Precision precision;
   const char* name;
   const char* kernels;  // their names' suffix
   int architecture;     // the first that has it
   double claimed;       // share of the peak, at least
-  Precision precision;
 };
-constexpr TensorFormat kTensorFormats[] = {{WordFormat::kFp16, "FP16", "fp16", 75, 0.85, Precision::kFp16},
-                                           {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, Precision::kBf16},
-                                           {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, Precision::kTf32}};
+constexpr TensorFormat kTensorFormats[] = {{Precision::kFp16, "FP16", "fp16", 75, 0.85},
+                                           {Precision::kBf16, "BF16", "bf16", 80, 0.88},
+                                           {Precision::kTf32, "TF32", "tf32", 80, 0.80}};
 
 // The blocks of one kernel.
 struct Blocks {
@@ -52,7 +51,7 @@ void add_product(Case& work, const TensorFormat& format, const Blocks& blocks, s
   const size_t stages = code > 0 && code < 80 ? 2 : 3, row_bytes = 128;
   Variant variant;
   variant.name = fmt::format("tensor cores, blocks of {} × {}", kTensorRows, blocks.columns);
-  auto words = static_cast<int32_t>(size / values_per_word(format.format));
+  auto words = static_cast<int32_t>(size / values_per_word(format.precision));
   variant.launches = {
       {fmt::format("{}_{}", blocks.kernels, format.kernels),
        {size / blocks.columns, size / kTensorRows},
@@ -65,7 +64,7 @@ void add_product(Case& work, const TensorFormat& format, const Blocks& blocks, s
 // The same blocks by Hopper's own instructions.
 void add_product_by_groups(Case& work, const TensorFormat& format, size_t size) {
   const size_t stages = 4, row_bytes = 128;
-  const size_t words = size / values_per_word(format.format);
+  const size_t words = size / values_per_word(format.precision);
   Variant variant;
   variant.name = fmt::format("tensor cores by warp groups, blocks of {} × {}", kTensorRows, kWide.columns);
   variant.launches = {
@@ -86,7 +85,7 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
   variant.name = "tensor cores alone";
   variant.launches = {
       {fmt::format("alone_{}", format.kernels), {blocks}, {kTensorThreads}, {gpu::BufferNumber{kAlone}, steps}}};
-  auto per_word = static_cast<double>(values_per_word(format.format));
+  auto per_word = static_cast<double>(values_per_word(format.precision));
   double products = static_cast<double>(blocks * kTensorThreads / 32 * kProductsPerStep) * steps;
   variant.work = products * kFlopsOfProduct * per_word;
   variant.output = kAlone;
@@ -102,7 +101,7 @@ bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 
 
 // L15 is about this size, which is too small for L16 on most GPUs.
 bool tests_l15(const TensorFormat& format, size_t size, const Target& target) {
-  return format.format == WordFormat::kFp16 && size == 1024 && target.library && mma_is_all(target.architecture);
+  return format.precision == Precision::kFp16 && size == 1024 && target.library && mma_is_all(target.architecture);
 }
 
 // The vendor's product against the cores alone: the shares in the guides mean this.
@@ -129,7 +128,7 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
   work.title = fmt::format("product of {0} × {0} {1}", size, format.name);
   work.kernels = target.warp_groups ? "half warp_matrix warp_rows warp_group matmul_tensor matmul_hopper"
                                     : "half warp_matrix warp_rows matmul_tensor";
-  work.fill = [size, words = format.format](Case& one) {
+  work.fill = [size, words = format.precision](Case& one) {
     const std::vector<float> a = coarse_values(size * size, 79), b = coarse_values(size * size, 83);
     one.buffers[kA] = words_of(a, words);
     one.buffers[kB] = words_of(turned(b, size), words);

@@ -127,16 +127,16 @@ void add_link(DeviceMeasurement& measured, const References& references) {
 // The catalogue does not list the tensor cores' FP64: it follows from their rate. Where the lanes' is not listed
 // either, it is an export model with less than its chip has (H800).
 std::optional<catalogue::CataloguePeak> fp64_peak(const catalogue::CatalogueDevice& device, bool lanes) {
-  const auto listed = catalogue::peak(device, catalogue::Arithmetic::kFp64);
+  const auto listed = catalogue::peak(device, Precision::kFp64);
   const Result<catalogue::PeakTables> tables = catalogue::peak_tables();
   if (lanes || !listed || !tables) return listed;
   const bool has_units = std::ranges::any_of(tables->rates, [&](const catalogue::TensorRate& rate) {
-    return rate.arithmetic == catalogue::Arithmetic::kFp64 && rate.generation == device.compute_capability;
+    return rate.arithmetic == Precision::kFp64 && rate.generation == device.compute_capability;
   });
   if (!has_units) return listed;
-  const auto derived = catalogue::formula(device, catalogue::Arithmetic::kFp64, tables->rates);
+  const auto derived = catalogue::formula(device, Precision::kFp64, tables->rates);
   if (!derived) return std::nullopt;
-  return catalogue::CataloguePeak{catalogue::Arithmetic::kFp64, derived->flops_per_s, Origin::kDerived};
+  return catalogue::CataloguePeak{Precision::kFp64, derived->flops_per_s, Origin::kDerived};
 }
 
 }  // namespace
@@ -157,19 +157,18 @@ std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::Catalogu
   const bool tensor = device.tensor_cores.value_or(0) > 0;
   switch (precision) {
     case Precision::kFp64: return fp64_peak(device, lanes);
-    case Precision::kFp32: return catalogue::peak(device, catalogue::Arithmetic::kFp32);
+    case Precision::kFp32: return catalogue::peak(device, Precision::kFp32);
     default: break;
   }
   if (lanes == tensor) return std::nullopt;
   switch (precision) {
-    case Precision::kTf32: return catalogue::peak(device, catalogue::Arithmetic::kTf32);
+    case Precision::kTf32: return catalogue::peak(device, Precision::kTf32);
     case Precision::kFp16:
-      if (auto accumulated = catalogue::peak(device, catalogue::Arithmetic::kFp16Fp32); accumulated && !lanes)
-        return accumulated;
-      return catalogue::peak(device, catalogue::Arithmetic::kFp16);
-    case Precision::kBf16: return catalogue::peak(device, catalogue::Arithmetic::kBf16);
-    case Precision::kFp8: return catalogue::peak(device, catalogue::Arithmetic::kFp8);
-    default: return catalogue::peak(device, catalogue::Arithmetic::kInt8);
+      if (auto accumulated = catalogue::peak(device, Precision::kFp16Fp32); accumulated && !lanes) return accumulated;
+      return catalogue::peak(device, Precision::kFp16);
+    case Precision::kBf16: return catalogue::peak(device, Precision::kBf16);
+    case Precision::kFp8: return catalogue::peak(device, Precision::kFp8);
+    default: return catalogue::peak(device, Precision::kInt8);
   }
 }
 

@@ -7,27 +7,11 @@
 namespace ridge::llm::cpu {
 namespace {
 
-struct KnownForm {
-  engine::WeightForm weights;
-  Precision arithmetic;
-  WeightFormat format;  // whose bits its matrices have
-};
-constexpr std::array<KnownForm, 5> kForms = {{
-    {engine::WeightForm::kFp32, Precision::kFp32, WeightFormat::kFp32},
-    {engine::WeightForm::kBf16, Precision::kBf16, WeightFormat::kBf16},
-    {engine::WeightForm::kFp16, Precision::kBf16, WeightFormat::kBf16},
-    {engine::WeightForm::kInt8, Precision::kInt8, WeightFormat::kInt8},
-    {engine::WeightForm::kInt4, Precision::kInt8, WeightFormat::kInt4},
-}};
 constexpr std::array<std::pair<engine::CacheForm, double>, 3> kCacheBits = {{
     {engine::CacheForm::kFp32, 32},
     {engine::CacheForm::kBf16, 16},
     {engine::CacheForm::kU8, 8},
 }};
-
-const KnownForm& form_of(engine::WeightForm weights) {
-  return *std::ranges::find(kForms, weights, &KnownForm::weights);
-}
 
 // FLOPs per token: every matrix and vector of the layers is multiplied and added.
 double layer_flops(const llm::Parameters& p) {
@@ -36,20 +20,26 @@ double layer_flops(const llm::Parameters& p) {
 
 }  // namespace
 
-Precision arithmetic_of(engine::WeightForm weights) { return form_of(weights).arithmetic; }
+Precision arithmetic_of(WeightFormat weights) {
+  switch (weights) {
+    case WeightFormat::kFp32: return Precision::kFp32;
+    case WeightFormat::kBf16:
+    case WeightFormat::kFp16: return Precision::kBf16;
+    default: return Precision::kInt8;
+  }
+}
 double bits_of(engine::CacheForm cache) {
   return std::ranges::find(kCacheBits, cache, &std::pair<engine::CacheForm, double>::first)->second;
 }
 
-int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
+int64_t weight_bytes_of(const llm::Model& model, engine::WeightFormat weights) {
   const llm::Parameters p = llm::parameters_of(model);
-  const WeightFormat format = form_of(weights).format;
   const double matrices = p.attention + p.feed_forward + p.experts_used + p.head;
-  return static_cast<int64_t>((matrices * bits_of(format) + (p.router + p.small) * other_bits_of(format)) / 8);
+  return static_cast<int64_t>((matrices * bits_of(weights) + (p.router + p.small) * other_bits_of(weights)) / 8);
 }
 
-DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,
-                           cost::DeviceLimits limits, double quota_factor)
+DecoderLimit::DecoderLimit(llm::Model model, engine::WeightFormat weights, engine::CacheForm cache,
+                           int64_t weight_bytes, cost::DeviceLimits limits, double quota_factor)
     : model_(std::move(model)),
       token_flops_(layer_flops(llm::parameters_of(model_))),
       row_flops_(2 * llm::parameters_of(model_).head),

@@ -14,10 +14,10 @@ namespace ridge::llm::cpu {
 
 // The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8; those in BF16
 // in it or, widened, in FP32, whichever is faster.
-Precision arithmetic_of(engine::WeightForm weights);
+Precision arithmetic_of(engine::WeightFormat weights);
 double bits_of(engine::CacheForm cache);
 // [bytes] that a step of one token reads, with all matrices in that form, the head too; of experts those of one token.
-int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights);
+int64_t weight_bytes_of(const llm::Model& model, engine::WeightFormat weights);
 
 // A step's arithmetic and reads.
 struct StepWork {
@@ -27,7 +27,7 @@ struct StepWork {
 class DecoderLimit {
  public:
   // `weight_bytes`: that a step of one token reads. `quota_factor`: machine/machine.h.
-  DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,
+  DecoderLimit(llm::Model model, engine::WeightFormat weights, engine::CacheForm cache, int64_t weight_bytes,
                cost::DeviceLimits limits, double quota_factor);
 
   StepWork weights() const { return {0, weight_bytes_}; }

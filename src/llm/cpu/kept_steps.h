@@ -16,7 +16,7 @@ namespace ridge::llm::cpu {
 struct StepsOf {
   std::string config_digest;  // decoder_model.h
   std::string engine;
-  engine::WeightForm weights = engine::WeightForm::kBf16;
+  engine::WeightFormat weights = engine::WeightFormat::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;
   int threads = 0;
 };

@@ -16,7 +16,7 @@ namespace ridge::llm::cpu {
 // Served by this program on this machine's CPU, predicted by a simulation of its steps.
 struct ServingHere {
   std::string engine;
-  engine::WeightForm weights = engine::WeightForm::kBf16;
+  engine::WeightFormat weights = engine::WeightFormat::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;
   int threads = 0;
   Workload workload;

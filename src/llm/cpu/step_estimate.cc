@@ -10,16 +10,16 @@ namespace {
 // 2026.4.1: BF16 read weights at 0.4 to 0.5 of the bandwidth and computed at 0.8 of the peak, INT4 at 0.29 each. FP32
 // and FP16 are taken as BF16, INT8's compute as INT4's: assumed.
 struct StepShares {
-  engine::WeightForm weights;
+  engine::WeightFormat weights;
   double bandwidth;  // of reading the weights
   double compute;
 };
 constexpr std::array<StepShares, 5> kShares = {{
-    {engine::WeightForm::kFp32, 0.5, 0.8},
-    {engine::WeightForm::kBf16, 0.5, 0.8},
-    {engine::WeightForm::kFp16, 0.5, 0.8},
-    {engine::WeightForm::kInt8, 0.4, 0.29},
-    {engine::WeightForm::kInt4, 0.29, 0.29},
+    {engine::WeightFormat::kFp32, 0.5, 0.8},
+    {engine::WeightFormat::kBf16, 0.5, 0.8},
+    {engine::WeightFormat::kFp16, 0.5, 0.8},
+    {engine::WeightFormat::kInt8, 0.4, 0.29},
+    {engine::WeightFormat::kInt4, 0.29, 0.29},
 }};
 // Share of the memory bandwidth: attention over the cache in 8 bits is limited by its arithmetic.
 constexpr double kCacheShare = 0.13;
@@ -28,7 +28,7 @@ constexpr double kCacheShare = 0.13;
 
 double estimated_line_error_percent() { return 50; }
 
-generate::StepLine estimated_line(const DecoderLimit& limit, engine::WeightForm weights) {
+generate::StepLine estimated_line(const DecoderLimit& limit, engine::WeightFormat weights) {
   const StepShares& shares = *std::ranges::find(kShares, weights, &StepShares::weights);
   const auto compute_s = [&](const StepWork& work) { return 1e-3 * limit.bound({work.flops, 0}).compute_ms; };
   const auto memory_s = [&](double bytes) { return 1e-3 * limit.bound({0, bytes}).memory_ms; };

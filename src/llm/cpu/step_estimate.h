@@ -15,6 +15,6 @@ double estimated_line_error_percent();
 // per token:  FLOPs of the layers / (share · peak); per row those of the head
 // per cached: bytes of a cached token / (share · bandwidth of the memory)
 // per pair:   FLOPs of a pair / (share · peak)
-generate::StepLine estimated_line(const DecoderLimit& limit, engine::WeightForm weights);
+generate::StepLine estimated_line(const DecoderLimit& limit, engine::WeightFormat weights);
 
 }  // namespace ridge::llm::cpu

@@ -28,8 +28,8 @@ TEST(StepEstimate, IsTheLimitsOverTheSharesOfThemThatDecodersReach) {
   cost::DeviceLimits limits;
   limits.flops_per_s = {{Precision::kBf16, 1e9}};
   limits.levels = {{"DRAM", 1e8, std::numeric_limits<double>::infinity()}};
-  const DecoderLimit limit(one_layer(), engine::WeightForm::kBf16, engine::CacheForm::kU8, 1'000'000, limits, 1);
-  const generate::StepLine line = estimated_line(limit, engine::WeightForm::kBf16);
+  const DecoderLimit limit(one_layer(), engine::WeightFormat::kBf16, engine::CacheForm::kU8, 1'000'000, limits, 1);
+  const generate::StepLine line = estimated_line(limit, engine::WeightFormat::kBf16);
   const generate::StepLine no_shares = [&] {  // by hand: matrices 2 · 4096 + 2 · 2048 + 3 · 8192, norms 2 · 64 and 64
     const double token = 2 * (2 * 4096 + 2 * 2048 + 3 * 8192 + 2 * 64 + 64), row = 2 * 256 * 64;
     return generate::StepLine{.fixed = 1e6 / 1e8,
@@ -48,9 +48,9 @@ TEST(StepEstimate, IsTheLimitsOverTheSharesOfThemThatDecodersReach) {
   EXPECT_GT(line.per_cached, no_shares.per_cached);
   EXPECT_EQ(line.floor, 0);
   // A quota of half a CPU: all takes twice as long.
-  const DecoderLimit half(one_layer(), engine::WeightForm::kBf16, engine::CacheForm::kU8, 1'000'000, limits, 0.5);
+  const DecoderLimit half(one_layer(), engine::WeightFormat::kBf16, engine::CacheForm::kU8, 1'000'000, limits, 0.5);
   const generate::StepLoad load{10, 1000, 500, 2};
-  EXPECT_NEAR(estimated_line(half, engine::WeightForm::kBf16).seconds(load), 2 * line.seconds(load), 1e-9);
+  EXPECT_NEAR(estimated_line(half, engine::WeightFormat::kBf16).seconds(load), 2 * line.seconds(load), 1e-9);
 }
 
 TEST(KeptSteps, AreReadBackAndADamagedFileIsNone) {

@@ -27,7 +27,7 @@ DecoderLimit limit_at(double flops_per_s, double bytes_per_s, double quota = 1, 
   limits.flops_per_s = {{Precision::kFp32, flops_per_s}};
   if (cache_bytes > 0) limits.levels = {{"L3", kFast, cache_bytes}};
   limits.levels.push_back({"DRAM", bytes_per_s, std::numeric_limits<double>::infinity()});
-  return {model, engine::WeightForm::kFp32, engine::CacheForm::kU8, static_cast<int64_t>(kWeights), limits, quota};
+  return {model, engine::WeightFormat::kFp32, engine::CacheForm::kU8, static_cast<int64_t>(kWeights), limits, quota};
 }
 
 // 10 requests of 100 prompt and 20 output tokens; 50 tokens/s.

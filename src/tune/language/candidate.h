@@ -14,7 +14,7 @@ namespace ridge::tune::language {
 // Settings that may change the answers.
 struct Form {
   std::string engine;
-  engine::WeightForm weights = engine::WeightForm::kBf16;
+  engine::WeightFormat weights = engine::WeightFormat::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;
   bool operator==(const Form&) const = default;
 };

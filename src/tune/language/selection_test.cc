@@ -6,7 +6,7 @@ namespace ridge::tune::language {
 namespace {
 
 const Form kDefault = {.engine = "fake"};
-const Form kInt8 = {.engine = "fake", .weights = engine::WeightForm::kInt8};
+const Form kInt8 = {.engine = "fake", .weights = engine::WeightFormat::kInt8};
 
 Priced priced(const Form& form, std::optional<int64_t> step_tokens, double tokens_per_s,
               std::optional<double> goodput = {}) {

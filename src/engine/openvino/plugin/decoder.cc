@@ -30,14 +30,14 @@ namespace {
 
 // By packed_block.h, whose activations are FP32. The engine's attention reads a cache in BF16 only in that arithmetic.
 bool multiplies_packed(const DecoderPlan& plan) {
-  const bool half_attention = plan.weights == WeightForm::kBf16 && plan.cache == CacheForm::kBf16;
+  const bool half_attention = plan.weights == WeightFormat::kBf16 && plan.cache == CacheForm::kBf16;
   return !checkpoint::is_graph_folder(plan.folder) && !half_attention && packing_pays(plan.weights);
 }
 
 // The arithmetic that the weights decide. Compressed ones are multiplied in INT8, with activations quantised in groups
 // of 32, which the engine does from FP32 only.
 ov::element::Type arithmetic_of(const DecoderPlan& plan) {
-  const bool half = (plan.weights == WeightForm::kBf16 || plan.weights == WeightForm::kFp16) &&
+  const bool half = (plan.weights == WeightFormat::kBf16 || plan.weights == WeightFormat::kFp16) &&
                     !missing_for(Precision::kBf16, instruction_sets()) && !multiplies_packed(plan);
   return half ? ov::element::bf16 : ov::element::f32;
 }
@@ -62,7 +62,7 @@ Status check(const DecoderPlan& plan) {
 }
 
 ov::AnyMap decoder_properties(const DecoderPlan& plan, int threads) {
-  const bool compressed = plan.weights == WeightForm::kInt8 || plan.weights == WeightForm::kInt4;
+  const bool compressed = plan.weights == WeightFormat::kInt8 || plan.weights == WeightFormat::kInt4;
   return {ov::num_streams(1),
           ov::hint::inference_precision(arithmetic_of(plan)),
           ov::hint::dynamic_quantization_group_size(compressed ? 32 : 0),
@@ -368,7 +368,7 @@ Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const 
   const int threads = plan.threads > 0 ? plan.threads : static_cast<int>(std::thread::hardware_concurrency());
   RIDGE_ASSIGN(CompiledDecoder compiled, compile_decoder(plan, config, threads));
   const std::vector<ExecutedLayer> layers = executed_layers(compiled.model);
-  if (plan.weights == WeightForm::kFp32) RIDGE_TRY(verify(Precision::kFp32, layers));
+  if (plan.weights == WeightFormat::kFp32) RIDGE_TRY(verify(Precision::kFp32, layers));
   RIDGE_ASSIGN(StepInputs inputs, inputs_of(compiled.model));
   if (static_cast<int64_t>(inputs.caches.size()) != 2 * config.layers)
     return Error{Code::kUnsupported, "OpenVINO's paged attention has " + std::to_string(inputs.caches.size()) +

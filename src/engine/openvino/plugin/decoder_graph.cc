@@ -70,8 +70,8 @@ struct LayerParts {
 
 class Builder {
  public:
-  Builder(const checkpoint::DecoderConfig& config, std::shared_ptr<const checkpoint::Weights> weights, WeightForm form,
-          bool packed, int threads)
+  Builder(const checkpoint::DecoderConfig& config, std::shared_ptr<const checkpoint::Weights> weights,
+          WeightFormat form, bool packed, int threads)
       : config_(config), weights_(std::move(weights)), form_(form), packed_(packed), threads_(threads) {}
 
   Result<DecoderGraph> build();
@@ -79,7 +79,7 @@ class Builder {
  private:
   std::shared_ptr<ov::op::v0::Parameter> parameter(const char* name, ov::element::Type type,
                                                    const ov::PartialShape& shape);
-  Value constant(const checkpoint::Weight& weight, WeightForm form);
+  Value constant(const checkpoint::Weight& weight, WeightFormat form);
   Value matrix_constant(const checkpoint::Weight& weight);
   Value form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
                       bool scales);
@@ -105,7 +105,7 @@ class Builder {
 
   const checkpoint::DecoderConfig& config_;
   const std::shared_ptr<const checkpoint::Weights> weights_;
-  const WeightForm form_;
+  const WeightFormat form_;
   const bool packed_;  // matrices are multiplied by our own node
   const int threads_;
   int64_t weight_bytes_ = 0;
@@ -131,8 +131,8 @@ Value Builder::form_constant(ov::element::Type type, const ov::Shape& shape, std
 }
 
 // FP32 or BF16.
-Value Builder::constant(const checkpoint::Weight& weight, WeightForm form) {
-  return form_constant(form == WeightForm::kFp32 ? ov::element::f32 : ov::element::bf16,
+Value Builder::constant(const checkpoint::Weight& weight, WeightFormat form) {
+  return form_constant(form == WeightFormat::kFp32 ? ov::element::f32 : ov::element::bf16,
                        ov::Shape(weight.shape.begin(), weight.shape.end()),
                        std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
 }
@@ -140,7 +140,7 @@ Value Builder::constant(const checkpoint::Weight& weight, WeightForm form) {
 // In the file's own memory where it has that form already. The engine lets go of a matrix in BF16, of which it makes
 // its own, but not of one in FP32. What it keeps holds the whole file in memory, so other constants are copies.
 Value Builder::matrix_constant(const checkpoint::Weight& weight) {
-  const bool wide = form_ == WeightForm::kFp32;
+  const bool wide = form_ == WeightFormat::kFp32;
   const ov::element::Type type = wide ? ov::element::f32 : ov::element::bf16;
   const bool as_stored =
       weight.type->plain == (wide ? DataType::kFp32 : DataType::kBf16) && weight.interleaved_heads == 0;
@@ -153,17 +153,17 @@ Value Builder::matrix_constant(const checkpoint::Weight& weight) {
 // Computes FP32 from constants of the form: OpenVINO's kernels read the form itself.
 Value Builder::formed(const checkpoint::Weight& weight) {
   const auto rows = static_cast<size_t>(weight.shape[0]), columns = static_cast<size_t>(weight.shape[1]);
-  if (form_ == WeightForm::kFp32 || form_ == WeightForm::kBf16) {
+  if (form_ == WeightFormat::kFp32 || form_ == WeightFormat::kBf16) {
     const Value stored = matrix_constant(weight);
     weight_bytes_ += static_cast<int64_t>(rows * columns * stored.get_element_type().size());
-    return form_ == WeightForm::kFp32 ? stored : made<ov::op::v0::Convert>(stored, ov::element::f32);
+    return form_ == WeightFormat::kFp32 ? stored : made<ov::op::v0::Convert>(stored, ov::element::f32);
   }
   const auto formed = std::make_shared<const FormedMatrix>(form_matrix(weight, form_, threads_));
   weight_bytes_ += static_cast<int64_t>(formed->values.size() + formed->scales.size());
   const size_t group = static_cast<size_t>(formed->group), groups = columns / group;
   const ov::Shape values_shape = groups == 1 ? ov::Shape{rows, columns} : ov::Shape{rows, groups, group};
   const ov::Shape scales_shape = groups == 1 ? ov::Shape{rows, 1} : ov::Shape{rows, groups, 1};
-  const bool zero_based = form_ == WeightForm::kInt8;
+  const bool zero_based = form_ == WeightFormat::kInt8;
   Value values = made<ov::op::v0::Convert>(
       form_constant(zero_based ? ov::element::i8 : ov::element::u4, values_shape, formed, false), ov::element::f32);
   if (!zero_based) {
@@ -177,7 +177,7 @@ Value Builder::formed(const checkpoint::Weight& weight) {
 
 Result<checkpoint::Weight> Builder::matrix(const std::string& name, int64_t rows, int64_t columns) const {
   RIDGE_ASSIGN(checkpoint::Weight weight, weights_->find(name, {rows, columns}));
-  if (form_ == WeightForm::kInt4 && columns % kInt4Group != 0)
+  if (form_ == WeightFormat::kInt4 && columns % kInt4Group != 0)
     return Error{Code::kUnsupported, "tensor '" + name + "' has rows of " + std::to_string(columns) +
                                          " values, and int4 has groups of " + std::to_string(kInt4Group) +
                                          "; use int8"};
@@ -187,7 +187,7 @@ Result<checkpoint::Weight> Builder::matrix(const std::string& name, int64_t rows
 Result<Value> Builder::vector(const std::string& name, int64_t size) {
   RIDGE_ASSIGN(const checkpoint::Weight weight, weights_->find(name, {size}));
   weight_bytes_ += size * static_cast<int64_t>(sizeof(float));
-  return constant(weight, WeightForm::kFp32);
+  return constant(weight, WeightFormat::kFp32);
 }
 
 Result<Value> Builder::linear(const Value& x, const Linear& part, int64_t columns) {
@@ -369,7 +369,7 @@ Result<DecoderGraph> Builder::build() {
 
   RIDGE_ASSIGN(const checkpoint::Weight embedding,
                weights_->find("model.embed_tokens.weight", {config_.vocabulary, config_.hidden}));
-  const Value table = constant(embedding, form_ == WeightForm::kFp32 ? WeightForm::kFp32 : WeightForm::kBf16);
+  const Value table = constant(embedding, form_ == WeightFormat::kFp32 ? WeightFormat::kFp32 : WeightFormat::kBf16);
   Value x = made<ov::op::v8::Gather>(table, tokens, number(0));
   if (x.get_element_type() != ov::element::f32) x = made<ov::op::v0::Convert>(x, ov::element::f32);
   RIDGE_ASSIGN(x, packed_ ? packed_layers(x) : layers(x));
@@ -461,7 +461,7 @@ bool only_gathered(const Value& value) {
 }  // namespace
 
 Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
-                                   std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
+                                   std::shared_ptr<const checkpoint::Weights> weights, WeightFormat form, bool packed,
                                    int threads) {
   RIDGE_ASSIGN(DecoderGraph graph, Builder(config, std::move(weights), form, packed, threads).build());
   RIDGE_TRY(page_attention(graph.model, config.layers));

@@ -29,7 +29,7 @@ struct DecoderGraph {
 
 // `packed`: matrices are multiplied by PackedBlock. `threads` convert the weights. Throws OpenVINO's exceptions.
 Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
-                                   std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
+                                   std::shared_ptr<const checkpoint::Weights> weights, WeightFormat form, bool packed,
                                    int threads);
 // Reads a folder with a graph (checkpoint/graph_folder.h). kUnsupported: not optimum-intel's form. Throws the same.
 Result<DecoderGraph> read_decoder(const checkpoint::DecoderConfig& config, const std::string& folder);
