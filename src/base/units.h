@@ -21,8 +21,8 @@ std::string_view origin_name(Origin origin);  // "measured", …
 // Arithmetic precision of a computation (what a peak is quoted for), not a storage type: the number format of its
 // products and of its accumulators. FP16 and FP8 tensor cores of GeForce RTX 20 to 50 multiply twice as fast when they
 // also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are rates with any accumulator, kFp16Fp32
-// that with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch. Models are not computed in kFp16Fp32 and
-// kFp4: only peaks are quoted for them.
+// that with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch. Only peaks are quoted for kFp16Fp32 and
+// kFp4: models are not computed in them.
 enum class Precision { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
 NameTable<Precision> names_of(Precision);
 std::string_view precision_name(Precision precision);               // "fp32", …, "fp16_fp32acc"

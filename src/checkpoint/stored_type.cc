@@ -43,11 +43,12 @@ void q4_0(const std::byte* from, float* values) {
   }
 }
 
-// FP16 scale of scales, FP16 scale of minima, eight pairs of both in 6 bits each (12 bytes), eight groups of 32
-// integers of 4 bits: two groups to 32 bytes.
-void q4_k(const std::byte* from, float* values) {
+// FP16 scale of scales, FP16 scale of minima, eight pairs of both in 6 bits each (12 bytes), of Q5_K the fifth bits (32
+// bytes: one of each group), eight groups of 32 integers of 4 bits: two groups to 32 bytes.
+template <bool kFiveBits>
+void q4_or_5_k(const std::byte* from, float* values) {
   const float scale = half_at(from), minimum = half_at(from + 2);
-  const std::byte *pairs = from + 4, *integers = from + 16;
+  const std::byte *pairs = from + 4, *fifth = from + 16, *integers = fifth + (kFiveBits ? 32 : 0);
   for (size_t group = 0; group < 8; ++group) {
     int s = byte_at(pairs, group) & 63, m = byte_at(pairs, (group + 4) % 12) & 63;
     if (group >= 4) {
@@ -58,7 +59,9 @@ void q4_k(const std::byte* from, float* values) {
     const float step = scale * static_cast<float>(s), base = minimum * static_cast<float>(m);
     for (size_t i = 0; i < 32; ++i) {
       const int both = byte_at(integers, group / 2 * 32 + i);
-      values[group * 32 + i] = step * static_cast<float>(group % 2 == 0 ? both & 15 : both >> 4) - base;
+      int integer = group % 2 == 0 ? both & 15 : both >> 4;
+      if (kFiveBits) integer |= (byte_at(fifth, i) >> group & 1) << 4;
+      values[group * 32 + i] = step * static_cast<float>(integer) - base;
     }
   }
 }
@@ -106,14 +109,22 @@ constexpr auto kStoredTypes = std::to_array<StoredType>({
      .block_bytes = 18,
      .decode = decode_blocks<32, 18, q4_0>,
      .group_bits = 4},
-    {.name = "Q4_K", .number = 12, .block_values = 256, .block_bytes = 144, .decode = decode_blocks<256, 144, q4_k>},
+    {.name = "Q4_K",
+     .number = 12,
+     .block_values = 256,
+     .block_bytes = 144,
+     .decode = decode_blocks<256, 144, q4_or_5_k<false>>},
+    {.name = "Q5_K",
+     .number = 13,
+     .block_values = 256,
+     .block_bytes = 176,
+     .decode = decode_blocks<256, 176, q4_or_5_k<true>>},
     {.name = "Q6_K", .number = 14, .block_values = 256, .block_bytes = 210, .decode = decode_blocks<256, 210, q6_k>},
     {.name = "Q4_1", .number = 3, .block_values = 32, .block_bytes = 20},
     {.name = "Q5_0", .number = 6, .block_values = 32, .block_bytes = 22},
     {.name = "Q5_1", .number = 7, .block_values = 32, .block_bytes = 24},
     {.name = "Q2_K", .number = 10, .block_values = 256, .block_bytes = 84},
     {.name = "Q3_K", .number = 11, .block_values = 256, .block_bytes = 110},
-    {.name = "Q5_K", .number = 13, .block_values = 256, .block_bytes = 176},
     {.name = "IQ2_XXS", .number = 16, .block_values = 256, .block_bytes = 66},
     {.name = "IQ2_XS", .number = 17, .block_values = 256, .block_bytes = 74},
     {.name = "IQ3_XXS", .number = 18, .block_values = 256, .block_bytes = 98},

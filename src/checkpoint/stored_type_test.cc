@@ -21,6 +21,7 @@ TEST(StoredType, DecodesBlocksAsGgmlDoes) {
   const Decoded cases[] = {{2, {0}, {-4.5F, 3.0F, -4.5F, 0.0F}, -777},
                            {8, {0}, {127.5F, 183.0F, -136.5F, -72.0F}, -12120},
                            {12, {0, 2}, {473.25F, -38.25F, 634.5F, 72.75F}, 11359260},
+                           {13, {0, 2}, {1217.25F, -38.25F, 1570.5F, 162.75F}, 24041172},
                            {14, {208}, {-2146.5F, 2544.0F, -526.5F, -90.0F}, 1176630}};
   for (const Decoded& expected : cases) {
     const StoredType& type = *stored_type(expected.type);
