@@ -159,6 +159,11 @@ class FieldWriter {
     FieldWriter inner(add_member(object_, name));
     list(inner);
   }
+  // Members that are there where `holds`, which other members decide: `list` gets a visitor.
+  template <typename List>
+  void when(bool holds, const List& list) {
+    if (holds) list(*this);
+  }
 
  private:
   Json& object_;
@@ -230,6 +235,10 @@ class FieldReader {
     const std::optional<JsonCursor> member = at_.member(name);
     FieldReader inner(member ? *member : at_.absent(name));
     list(inner);
+  }
+  template <typename List>
+  void when(bool holds, const List& list) {
+    if (holds) list(*this);
   }
 
  private:

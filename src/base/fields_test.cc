@@ -182,6 +182,25 @@ TEST(Fields, AreMembersOfAnObject) {
   EXPECT_FALSE(from_json<Bicycle>(3));
 }
 
+struct Light {
+  bool electric = false;
+  double watts = 0;
+};
+void visit_fields(auto& visit, Is<Light> auto& light) {
+  visit("electric", light.electric);
+  visit.when(light.electric, [&](auto& then) { then("watts", light.watts); });
+}
+
+TEST(Fields, AreThereWhereOthersSaySo) {
+  EXPECT_EQ(dump_json(json_of(Light{false, 3})), R"({"electric":false})");
+  EXPECT_EQ(dump_json(json_of(Light{true, 3})), R"({"electric":true,"watts":3.0})");
+  EXPECT_TRUE(from_json<Light>({{"electric", false}}));
+  EXPECT_EQ(from_json<Light>({{"electric", true}, {"watts", 2}})->watts, 2);
+  const Result<Light> dark = from_json<Light>({{"electric", true}});
+  ASSERT_FALSE(dark);
+  EXPECT_TRUE(names(dark.error().message, "watts"));
+}
+
 TEST(Fields, OnlyTheFirstErrorIsTold) {
   Json json = json_of(some_bicycle());
   json["name"] = 7;

@@ -68,22 +68,31 @@ class SchemaWriter {
   }
   template <typename List>
   void object(const char* name, const List& list) {
-    Json& schema = field_schema(object_, name, {}, true);
+    Json& schema = field_schema(object_, name, {}, required_);
     set_type(schema, "object");
     SchemaWriter inner(schema);
     list(inner);
   }
+  // Of what the list has, none need be there.
+  template <typename List>
+  void when(bool, const List& list) {
+    SchemaWriter inner(object_, false);
+    list(inner);
+  }
 
  private:
+  SchemaWriter(Json& object, bool required) : object_(object), required_(required) {}
+
   template <typename T>
   Json& add(const char* name, const T& value, const Figure& figure, bool required) {
-    Json& schema = field_schema(object_, name, figure, required);
+    Json& schema = field_schema(object_, name, figure, required && required_);
     describe_value(schema, value);
     if (figure.null_) allow_null(schema);
     return schema;
   }
 
   Json& object_;
+  bool required_ = true;
 };
 
 // Describes what write_value() of base/fields.h writes. A value with to_json() and no write_schema() may be anything.

@@ -62,6 +62,26 @@ TEST(Schema, IsOfTheListOfFields) {
   EXPECT_EQ(members.at("notes").at("items").at("type"), "string");
 }
 
+struct Rate {
+  bool measured = false;
+  double spread = 0;
+  Times times;
+};
+void visit_fields(auto& visit, Is<Rate> auto& rate) {
+  visit("measured", rate.measured);
+  visit.when(rate.measured, [&](auto& then) {
+    then("spread_percent", rate.spread, means("of the bursts"));
+    then.object("times", [&](auto& times) { visit_fields(times, rate.times); });
+  });
+}
+
+TEST(Schema, OfMembersThatOthersDecideRequiresNone) {
+  const Json schema = schema_of<Rate>();
+  EXPECT_EQ(schema.at("required"), Json({"measured"}));
+  EXPECT_EQ(schema.at("properties").at("spread_percent").at("description"), "of the bursts");
+  EXPECT_EQ(schema.at("properties").at("times").at("required"), Json({"p50", "p99"})) << "of times that are there";
+}
+
 TEST(Schema, ColumnsAreTheFiguresThatSaySo) {
   std::vector<std::string> shown;
   for (const Column& column : columns_of(schema_of<Load>()))

@@ -93,10 +93,11 @@ void visit_fields(auto& visit, Is<DeviceLimits::Source> auto& source) {
   visit("what", source.what);
   visit("per_s", source.per_s);
   visit("origin", source.origin);
-  if (source.origin != Origin::kMeasured) return;
-  visit.optional("spread_percent", source.spread_percent);
-  visit.optional("by", source.by);
-  visit("datasheet_per_s", source.datasheet);
+  visit.when(source.origin == Origin::kMeasured, [&](auto& then) {
+    then.optional("spread_percent", source.spread_percent);
+    then.optional("by", source.by);
+    then("datasheet_per_s", source.datasheet);
+  });
 }
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
 double own_rate(const DeviceLimits& limits, Precision precision);

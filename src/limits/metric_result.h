@@ -60,13 +60,15 @@ void visit_result(auto& visit, Is<MetricResult> auto& result, const std::string&
   visit(unit.c_str(), result.best);
   visit(("typical_" + unit).c_str(), result.typical);
   visit.derived("origin", Origin::kMeasured);
-  if (!result.best) return visit("reason", result.reason);
-  visit("spread_percent", result.spread_percent);
-  visit("bursts", result.bursts);
-  visit("burst_seconds", result.burst_seconds);
-  visit("kernel", result.conditions);
-  visit("shares", result.utilisation);
-  visit.unless_empty("observed", result.gpu);
+  visit.when(!result.best, [&](auto& then) { then("reason", result.reason); });
+  visit.when(result.best.has_value(), [&](auto& then) {
+    then("spread_percent", result.spread_percent);
+    then("bursts", result.bursts);
+    then("burst_seconds", result.burst_seconds);
+    then("kernel", result.conditions);
+    then("shares", result.utilisation);
+    then.unless_empty("observed", result.gpu);
+  });
 }
 
 }  // namespace ridge::limits
