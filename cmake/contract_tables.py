@@ -1,4 +1,5 @@
 """The lists of docs/contracts.md that the program's schemas say: between "<!-- members of KIND -->" and "<!-- end -->".
+"<!-- members of KIND without parts of A B -->": these members' parts are described elsewhere.
 
 usage: contract_tables.py RIDGE    writes them anew; a test compares them
 """
@@ -11,7 +12,7 @@ import sys
 import textwrap
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/contracts.md"
-PART = re.compile(r"(<!-- members of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PART = re.compile(r"(<!-- members of (\S+)(?: without parts of ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def schema_of(ridge, kind):
@@ -59,9 +60,19 @@ def shown(rows):
     return "".join(narrow.fill(row) + "\n" for row in wide)
 
 
-def members(schema):
+def close(schema, names):
+    """Takes the parts of members of these names out of a schema."""
+    for name, field in parts_of(schema).items():
+        if name in names:
+            for part in ("properties", "items"):
+                field.pop(part, None)
+        close(field, names)
+
+
+def members(schema, closed=()):
     lists = []
     schema["properties"].pop("about", None)
+    close(schema, closed)
     text = shown(rows_of(schema, "", lists))
     for name, part in lists:
         text += f"\n**{name}[]**\n\n" + shown(rows_of(part, "", []))
@@ -69,7 +80,8 @@ def members(schema):
 
 
 def page_of(ridge, page):
-    return PART.sub(lambda part: part[1] + members(schema_of(ridge, part[2])) + part[3], page)
+    return PART.sub(lambda part: part[1] + members(schema_of(ridge, part[2]), (part[3] or "").split()) + part[4],
+                    page)
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ Status save(const TuneModel& model, TuneResult& result) {
   const TuneRequest& request = model.request;
   if (request.repository.empty() || request.recorded || result.tuning.choice == tune::Choice::kNone) return {};
   RIDGE_ASSIGN(result.tuning.repository,
-               write_entry(model, result.tuning, result.verified_batch, to_json(result.tuning)));
+               write_entry(model, result.tuning, result.verified_batch, json_of(result.tuning)));
   return {};
 }
 
@@ -253,16 +253,6 @@ bool is_no(const TuneResult& result) {
 
 bool judged(const TuneResult& result) {
   return result.compared.empty() || tune::unjudged_reason(result.compared).empty();
-}
-
-Json to_json(const TuneResult& result) {
-  Json json = to_json(result.tuning);
-  if (result.compared.empty()) return json;
-  json["compared"] = json_of(result.compared);
-  json["tolerance_percent"] = result.tolerance_percent;
-  json["regressed"] = tune::regressed(result.compared);
-  json["judged"] = judged(result);
-  return json;
 }
 
 }  // namespace ridge::app

@@ -8,7 +8,7 @@
 #include "app/run_control.h"
 #include "app/tune_model.h"
 #include "app/tune_request.h"
-#include "base/json.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "base/tensor.h"
 #include "tune/regression.h"
@@ -35,6 +35,16 @@ bool is_no(const TuneResult& result);
 // False: a figure is worse than the recorded one, but other work kept the machine busy.
 bool judged(const TuneResult& result);
 
-Json to_json(const TuneResult& result);
+void visit_fields(auto& visit, Is<TuneResult> auto& result) {
+  visit_fields(visit, result.tuning);
+  visit.unless_empty("compared", result.compared, means("with `--compare`: with what was recorded"));
+  visit.when(!result.compared.empty(), [&](auto& comparison) {
+    comparison("tolerance_percent", result.tolerance_percent, means("`--tolerance`"));
+    comparison.derived("regressed", tune::regressed(result.compared));
+    comparison.derived(
+        "judged", Derived{judged(result), means("false: a speed is worse but other work kept the machine busy, then or "
+                                                "now, or a loss of half of the speed would not show; exit status 3")});
+  });
+}
 
 }  // namespace ridge::app

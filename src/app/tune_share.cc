@@ -307,7 +307,7 @@ Status save_all(const std::vector<SoloModel>& all, tune::share::CoLocatedTuning&
   if (repository.empty() || sharing.choice == tune::Choice::kNone) return {};
   for (size_t i = 0; i < all.size(); ++i) {
     tune::Tuning& tuning = sharing.models[i].tuning;
-    Json json = tune::to_json(tuning);
+    Json json = json_of(tuning);
     json["shared"] = tune::share::shared_json(sharing, i);
     RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].solo.whole), json));
   }

@@ -30,7 +30,7 @@ class TuneTest : public TuningTest {
 };
 
 tune::Tuning recorded(const TuneResult& result) {
-  Result<tune::Tuning> read = from_json<tune::Tuning>(to_json(result));
+  Result<tune::Tuning> read = from_json<tune::Tuning>(json_of(result));
   EXPECT_TRUE(read) << read.error().message;
   return read ? *read : tune::Tuning{};
 }
@@ -121,10 +121,10 @@ TEST_F(TuneTest, WhatWasWrittenIsReadBackWhole) {
   ASSERT_TRUE(result) << result.error().message;
   tune::Tuning tuning = result->tuning;
   tuning.alternatives = {{"latency", tuning.points.front()}};
-  const Json json = to_json(tuning);
+  const Json json = json_of(tuning);
   const Result<tune::Tuning> back = from_json<tune::Tuning>(json);
   ASSERT_TRUE(back) << back.error().message;
-  EXPECT_EQ(dump_json(without_intervals(to_json(*back)), true), dump_json(without_intervals(json), true));
+  EXPECT_EQ(dump_json(without_intervals(json_of(*back)), true), dump_json(without_intervals(json), true));
 }
 
 TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
@@ -171,7 +171,7 @@ TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
   EXPECT_EQ(same->tuning.trials, 0) << "no search";
   EXPECT_FALSE(same->compared.empty());
   EXPECT_FALSE(is_no(*same));
-  EXPECT_FALSE(to_json(*same)["regressed"].get<bool>());
+  EXPECT_FALSE(json_of(*same)["regressed"].get<bool>());
   EXPECT_FALSE(fs::exists(request.repository));
 
   request.engine_options["latency_ms"] = "40";
@@ -179,7 +179,7 @@ TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
   Result<TuneResult> slower = tune(request);
   ASSERT_TRUE(slower) << slower.error().message;
   EXPECT_TRUE(is_no(*slower));
-  EXPECT_TRUE(to_json(*slower)["regressed"].get<bool>());
+  EXPECT_TRUE(json_of(*slower)["regressed"].get<bool>());
 }
 
 TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
@@ -253,7 +253,7 @@ TEST_F(TuneTest, AWinnerUnderALoadIsTestedAtIt) {
   ASSERT_TRUE(result->tuning.at_load);
   EXPECT_NEAR(result->tuning.at_load->asked_per_s, 300, 1e-9);
   EXPECT_GT(result->tuning.at_load->done_per_s, 0.8 * 300);
-  EXPECT_TRUE(to_json(*result)["at_load"].contains("request_p99_ms"));
+  EXPECT_TRUE(json_of(*result)["at_load"].contains("request_p99_ms"));
 }
 
 TEST_F(TuneTest, ALoadOutOfReachIsNo) {

@@ -10,6 +10,7 @@
 #include "app/describe.h"
 #include "app/describe_language.h"
 #include "app/history.h"
+#include "app/tune.h"
 #include "base/figure.h"
 #include "base/schema.h"
 #include "client/server_measurement.h"
@@ -17,6 +18,7 @@
 #include "doctor/inventory.h"
 #include "power/sweep.h"
 #include "tune/language/tuning.h"
+#include "tune/share/co_located_tuning.h"
 
 namespace ridge::cli {
 namespace {
@@ -57,7 +59,9 @@ constexpr DocumentKind kKinds[] = {
     {"doctor", fields_of<OnlyAbout, doctor::Diagnosis, doctor::Inventory>},
     {"history", fields_of<OnlyAbout, Past>},
     {"power-sweep", fields_of<OnlyAbout, power::Sweep>},
+    {"tune", fields_of<OnlyAbout, app::TuneResult, NextLines>},
     {"tune-language", fields_of<OnlyAbout, tune::language::LanguageTuning, NextLines>},
+    {"tune-share", fields_of<OnlyAbout, tune::share::CoLocatedTuning, NextLines>},
 };
 
 }  // namespace

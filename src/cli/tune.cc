@@ -162,7 +162,7 @@ int tune_one(const TuneOptions& options) {
   const std::vector<std::string> next =
       request->recorded ? next_after_comparison(options, app::is_no(*result) || !app::judged(*result))
                         : next_of(options, *request, *result);
-  Json json = app::to_json(*result);
+  Json json = json_of(*result);
   json["next"] = next;
   show_tuned(options, json,
              request->recorded ? comparison_text(result->compared, options.strictness, result->tuning.disturbance)
@@ -202,14 +202,11 @@ Status show_tune(const Json& document) {
     print(co_located_text(sharing));
     return {};
   }
-  RIDGE_ASSIGN(const tune::Tuning tuning, from_json<tune::Tuning>(document));
-  std::vector<tune::FigureChange> compared;
-  tune::Strictness strictness;
-  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) {
-    visit.optional("compared", compared);
-    visit.optional("tolerance_percent", strictness.tolerance_percent);
-  }));
-  print(compared.empty() ? tuning_text(tuning) : comparison_text(compared, strictness, tuning.disturbance));
+  RIDGE_ASSIGN(const app::TuneResult result, from_json<app::TuneResult>(document));
+  const std::vector<tune::FigureChange>& compared = result.compared;
+  print(compared.empty()
+            ? tuning_text(result.tuning)
+            : comparison_text(compared, {.tolerance_percent = result.tolerance_percent}, result.tuning.disturbance));
   if (document.contains("shared")) print("together: " + document["shared"].value("conclusion", ""));
   return {};
 }

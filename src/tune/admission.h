@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/figure.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "cost/costs.h"
@@ -35,14 +36,15 @@ struct VariantRequest {
 };
 
 struct Rejection {
-  // not-loaded, not-on-device, no-units, peak-not-higher, compute-limits, few-matrices, not-made, not-opened, not-run,
-  // evaluation-failed, accuracy-lost, unfinished. Stable: docs/contracts.md.
-  std::string id;
+  std::string id;  // stable
   std::string reason;
   VariantRequest request = {};
 };
 void visit_fields(auto& visit, Is<Rejection> auto& rejection) {
-  visit("id", rejection.id);
+  visit("id", rejection.id,
+        means("`not-loaded` (the engine), `not-on-device`, `no-units`, `peak-not-higher`, `compute-limits`, "
+              "`few-matrices` (matrix multiplications), `not-made`, `not-opened`, `not-run`, `evaluation-failed`, "
+              "`accuracy-lost`, `unfinished` (interrupted, or its time was over)"));
   visit("engine", rejection.request.engine);
   visit("variant", rejection.request.variant);
   visit("reason", rejection.reason);
@@ -77,11 +79,11 @@ struct VariantSelection {
   std::vector<Rejection> rejections;
 };
 void visit_fields(auto& visit, Is<VariantSelection> auto& selection) {
-  visit("samples", selection.samples);
+  visit("samples", selection.samples, means("what the deviation was measured on"));
   visit("synthetic", selection.synthetic);
-  visit("implementations", selection.admitted);
-  visit("variants", selection.variants);
-  visit("refused", selection.rejections);
+  visit("implementations", selection.admitted, means("engines and precisions that were searched, with their verdicts"));
+  visit("variants", selection.variants, means("with written files, also those that lost too much"));
+  visit("refused", selection.rejections, means("that were not searched"));
 }
 
 struct AdmissionBasis {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "measure/interval.h"
 #include "tune/figures.h"
 #include "tune/space.h"
@@ -27,7 +28,7 @@ struct BatchPoint {
 void visit_fields(auto& visit, Is<BatchPoint> auto& point) {
   visit("batch", point.batch);
   visit_latency(visit, point.figures);
-  visit("throughput_per_s", point.figures.rows_per_s);
+  visit("throughput_per_s", point.figures.rows_per_s, means("rows"));
   visit.optional("throughput_ci95_per_s", point.rows_per_s_ci95);
 }
 
@@ -43,15 +44,15 @@ struct BatchingAdvice {
   std::string reason = {};  // one sentence
 };
 void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
-  visit("helps", advice.helps);
-  visit("max_batch", advice.max_batch);
+  visit("helps", advice.helps, means("requests should be merged"));
+  visit("max_batch", advice.max_batch, means("most rows of a run"));
   visit("preferred", advice.preferred);
-  visit("queue_delay_ms", advice.queue_delay_ms);
-  visit("gain", advice.gain);
+  visit("queue_delay_ms", advice.queue_delay_ms, means("longest wait for other requests"));
+  visit("gain", advice.gain, means("rows per second, over batch 1"));
   visit("gain_ci95", advice.gain_ci95);
-  visit("fixed_ms", advice.fixed_ms);
+  visit("fixed_ms", advice.fixed_ms, means("of a run, whatever its rows"));
   visit("per_row_ms", advice.per_row_ms);
-  visit("id", advice.id);
+  visit("id", advice.id, means("`merge`, `no-gain`, `scatter`, `no-curve`, `no-batch-1`"));
   visit("reason", advice.reason);
 }
 
@@ -65,7 +66,8 @@ struct BatchingOutlook {
   std::string sentence;
 };
 void visit_fields(auto& visit, Is<BatchingOutlook> auto& outlook) {
-  visit("limit_gain", outlook.limit_gain);
+  visit("limit_gain", outlook.limit_gain,
+        means("by the limits alone: rows per second at the best batch, over batch 1"));
   visit("sentence", outlook.sentence);
 }
 std::optional<BatchingOutlook> batching_outlook(std::span<const PricedCandidate> entries);

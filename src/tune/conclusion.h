@@ -7,8 +7,6 @@
 
 namespace ridge::tune {
 
-// The gain, rates and latencies beside the untuned model's, the limit, the settings.
-std::string conclusion(const Tuning& tuning);
 // "compute-bound, at 71 % of the limit".
 std::string limit_sentence(const measure::Measurement& measured);
 // "p99 ≤ 20.0 ms at 50 rows/s"; empty without limits.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "measure/statistics.h"
 #include "tune/tuning.h"
 
@@ -22,28 +23,28 @@ enum class Change { kAsBefore, kBetter, kRegressed, kNotComparable };
 NameTable<Change> names_of(Change);  // "as before", …
 
 struct FigureChange {
-  std::string id;    // "gain", "throughput", "untuned-throughput", "p99", "memory", "relative-l2"
+  std::string id;
   std::string what;  // "gain over the untuned model"
   std::string unit;  // "", "rows/s", "ms", "B"
   double before = 0, now = 0;
   double change_percent = 0;  // of the figure
-  std::optional<double>
-      beside_untuned_percent;  // change of the figure's ratio to the untuned model's, if that was judged
-  double spread_percent = 0;   // of the judged change: half-width of its interval of kConfidence; 0 = not known
+  std::optional<double> beside_untuned_percent;
+  double spread_percent = 0;  // half-width of the interval of kConfidence
   Change verdict = Change::kAsBefore;
   std::string reason;  // of kNotComparable
 };
 void visit_fields(auto& visit, Is<FigureChange> auto& row) {
-  visit("id", row.id);
+  visit("id", row.id, means("`gain`, `throughput`, `untuned-throughput`, `p99`, `memory`, `relative-l2`"));
   visit("what", row.what);
   visit("unit", row.unit);
   visit("before", row.before);
   visit("now", row.now);
   visit("change_percent", row.change_percent);
-  visit.unless_empty("beside_untuned_percent", row.beside_untuned_percent);
-  visit("spread_percent", row.spread_percent);
+  visit.unless_empty("beside_untuned_percent", row.beside_untuned_percent,
+                     means("change of its ratio to the untuned model's, where that was judged"));
+  visit("spread_percent", row.spread_percent, means("of the judged change; 0: not known"));
   visit("verdict", row.verdict);
-  visit("reason", row.reason);
+  visit("reason", row.reason, means("why it is not comparable"));
 }
 
 // A value of the row, with its unit; "-": not known.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "tune/search.h"
 
@@ -19,15 +20,14 @@ RecordedGrid grid_of(const std::vector<Standing>& points);
 
 struct Replay {
   size_t points = 0, measured = 0;
-  double quality = 0;  // objective of the search's choice ÷ of the best point
-  double share = 0;    // measured ÷ points
+  double quality = 0, share = 0;
   Candidate chosen, best;
 };
 void visit_fields(auto& visit, Is<Replay> auto& replay) {
   visit("points", replay.points);
   visit("measured", replay.measured);
-  visit("quality", replay.quality);
-  visit("share", replay.share);
+  visit("quality", replay.quality, means("objective of the search's choice ÷ of the best point"));
+  visit("share", replay.share, means("measured ÷ points"));
   visit("chosen", replay.chosen);
   visit("best", replay.best);
 }

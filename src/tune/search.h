@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/figure.h"
 #include "measure/interval.h"
 #include "tune/effort.h"
 #include "tune/figures.h"
@@ -67,8 +68,10 @@ struct Standing {
 void visit_fields(auto& visit, Is<Standing> auto& standing) {
   auto& figures = standing.outcome.candidate;
   visit_fields(visit, standing.candidate);
-  visit.derived("text", describe(standing.candidate));
-  visit("throughput_per_s", figures.rows_per_s);
+  visit.derived("text", Derived{describe(standing.candidate), means("the candidate, for people")});
+  visit("throughput_per_s", figures.rows_per_s,
+        means("rows: the gain times the baseline's throughput in the final measurement, so that all points are of one "
+              "speed of the machine (latencies likewise); of the best as measured"));
   measure::Interval ends = standing.rows_per_s_ci95();
   visit.optional("throughput_ci95_per_s", ends);
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(standing)>>)  // read back
@@ -77,12 +80,13 @@ void visit_fields(auto& visit, Is<Standing> auto& standing) {
   visit_latency(visit, figures);
   visit("gain", standing.gain);
   visit.optional("meets_goal", standing.feasible);
-  visit.optional("undecided", standing.undecided);
+  visit.optional("undecided", standing.undecided, means("the goal lies within the interval of the p99 that it judges"));
   visit.optional("samples", figures.samples);
-  visit.optional("memory_bytes", standing.entry.memory_bytes);
-  visit.optional("bound_ms", standing.entry.bound_ms);
-  visit.optional("limit_per_s", standing.entry.max_rows_per_s);
-  visit.unless_empty("joules_per_row", figures.joules_per_row);
+  visit.optional("memory_bytes", standing.entry.memory_bytes,
+                 means("derived: weights and live activations of all instances"));
+  visit.optional("bound_ms", standing.entry.bound_ms, means("0: no limit is known"));
+  visit.optional("limit_per_s", standing.entry.max_rows_per_s, means("rows; 0: no limit is known"));
+  visit.unless_empty("joules_per_row", figures.joules_per_row, means("where it was measured"));
 }
 
 // The next measurement of a search for the best `Candidate`.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/figure.h"
 #include "base/result.h"
 #include "cost/costs.h"
 #include "machine/machine.h"
@@ -53,6 +54,14 @@ struct SkipReason {
   explicit operator bool() const { return !id.empty(); }
 };
 
+// Of all searches, as contracts name them.
+constexpr const char* kSkipReasons =
+    "never measured: `memory`, `bound-misses-goal`, `bound-misses-load`, `bound-below-best`, `no-shorter` (more rows "
+    "or instances cannot shorten one request), `long-run`, `smaller-batch-misses-goal`, `smaller-failed`, "
+    "`variant-failed`, `unpromising`, `budget-ended`; measured, and then out: `failed`, `not-confirmed`, "
+    "`rows-lose-accuracy`, `not-proven` (does not carry the load); of several models also `threads`, "
+    "`misses-goal-alone`, `misses-goals`; of a language model `predicted-slower`, `predicted-alike`, `others-first`, "
+    "`threads-of-best-only`, `budget-ended`, `not-opened`";
 // Left over by the searches at their end.
 inline const SkipReason kBudgetEnded = {"budget-ended", "the time budget ended before it"};
 inline const SkipReason kUnpromising = {"unpromising", "similar candidates were too slow"};
@@ -63,7 +72,7 @@ struct SkipCount {
   int count = 0;
 };
 void visit_fields(auto& visit, Is<SkipCount> auto& skipped) {
-  visit("id", skipped.reason.id);
+  visit("id", skipped.reason.id, means(kSkipReasons));
   visit("reason", skipped.reason.text);
   visit("count", skipped.count);
 }

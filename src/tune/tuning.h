@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "cost/costs.h"
 #include "machine/machine.h"
@@ -102,9 +102,83 @@ int64_t verified_batch(const Search& search);
 // "input[1,3,224,224] mask[1,128]".
 std::string shapes_text(const plan::Plan& plan);
 
+// One sentence: the gain, rates and latencies beside the untuned model's, the limit, the settings.
+std::string conclusion(const Tuning& tuning);
+
 NameTable<Choice> names_of(Choice);  // "tuned", "baseline", "none"
-Json to_json(const Tuning& tuning);
-// Reads the parts that the text of a result shows; derived members (alternatives excepted) are derived again.
-Status read_json(const Json& json, Tuning& tuning);
+void visit_fields(auto& visit, Is<Tuning> auto& tuning) {
+  visit("machine", tuning.machine, means("as of `bench device`"));
+  visit.object("goal", [&](auto& goal) {
+    goal("objective", tuning.goal.objective);
+    goal("p99_ms", tuning.goal.p99_ms, means("at most: of one run; with a load of a request, including its wait"));
+    goal("rows_per_s", tuning.goal.rows_per_s, means("the load that must be carried"));
+    goal.derived("met", tuning.choice != Choice::kNone);
+    goal.derived("undecided",
+                 Derived{undecided_goal(tuning), means("the 95 % interval of the p99 [ms] that is judged, of a run or "
+                                                       "with a load of a request, where it includes p99_ms; null: "
+                                                       "decided")});
+  });
+  visit("shapes", tuning.shapes, means("of the inputs at batch 1: `input[1,3,224,224]`"));
+  visit("baseline", tuning.baseline,
+        means("the untuned model as `bench MODEL` has it, of the trial of `best`, interleaved; throughput in rows"));
+  visit("best", tuning.best, means("likewise the choice: of the confirmation"));
+  visit("choice", tuning.choice,
+        means("`tuned`; `baseline`: nothing was significantly better (best = baseline, speedup 1); `none`: nothing "
+              "meets the goal (best = the closest)"));
+  visit("candidate", tuning.candidate, means("what `best` is; threads 0: the engine's own default"));
+  visit.derived("speedup", Derived{tuning.gain.ratio,
+                                   means("of the objective (of `balanced`: of the throughput), best over baseline")});
+  visit("gain", tuning.gain, means("the same with its 95 % interval"));
+  visit.object("rounds", [&](auto& rounds) {
+    rounds("gain_ln", tuning.gains, means("of every round of that trial; `--compare` judges these"));
+    visit_fields(rounds, tuning.rounds);
+  });
+  visit("noise_percent", tuning.noise_percent,
+        means("half-width of the gain's interval when the baseline is compared with itself"));
+  visit("drift", tuning.deviation,
+        means("best's outputs against the baseline's on the same inputs, of a batch above 8 for 8 rows from the first "
+              "to the last; `not_finite`: NaN or infinite on either side"));
+  visit("accuracy", tuning.admission);
+  visit.object("energy", [&](auto& energy) {
+    energy("counters", tuning.energy, means("which, or why none"));
+    energy.or_null("baseline_joules_per_row", tuning.baseline_joules_per_row,
+                   means("of the whole package or GPU, idle included; null: not measured"));
+    energy.or_null("best_joules_per_row", tuning.best_joules_per_row, means("likewise"));
+    energy.derived("origin", tuning.best_joules_per_row > 0 ? std::optional(Origin::kMeasured) : std::nullopt);
+  });
+  visit("pareto", tuning.pareto,
+        means("the Pareto-optimal points in throughput, p99, memory and energy, and the best in any case, by falling "
+              "throughput"));
+  visit("alternatives", tuning.alternatives,
+        means("answers of other goals on that front: for (`throughput`, `latency`), and the point; without those where "
+              "the best is it, or its throughput or p99 is within the best's interval"));
+  visit("points", tuning.points, means("every measured candidate"));
+  visit("curve", tuning.curve,
+        means("the chosen candidate over the batch, all instances busy, at the machine's speed in the final "
+              "measurement, by the baseline interleaved with each"));
+  visit("batching_advice", tuning.batching_advice);
+  visit("batching_outlook", tuning.batching_outlook, means("null: limits are unknown, or there is a single batch"));
+  visit("replay", tuning.replay,
+        means("with `--search full`: what the quick search would have found on these points; else null"));
+  visit("trials", tuning.trials, means("measurements of the search"));
+  visit("reused", tuning.reused, means("of these from the store"));
+  visit.object("space", [&](auto& space) {
+    space("candidates", tuning.candidates);
+    space("measured", tuning.measured);
+    space("skipped", tuning.skipped, means("that are not the answer, by reason"));
+  });
+  visit.or_null("not_batched", tuning.batching, means("why rows of requests are not merged; null: they may be"));
+  visit("interrupted", tuning.interrupted);
+  visit("confirmed", tuning.confirmed, means("false: the best was chosen by the search's trials alone"));
+  visit("not_done", tuning.not_done, means("what `--seconds` left out, one sentence each"));
+  visit.unless_empty("at_load", tuning.at_load,
+                     means("with `--rps`: the best alone at that load; absent: not measured"));
+  visit.unless_empty("disturbance", tuning.disturbance,
+                     means("as of a bench, over the whole run; if disturbed, also in `baseline` and `best`, with their "
+                           "undisturbed estimates"));
+  visit("seconds", tuning.seconds);
+  visit.derived("conclusion", [&] { return conclusion(tuning); });
+  visit.or_null("repository", tuning.repository, means("folder of the version that was written"));
+}
 
 }  // namespace ridge::tune

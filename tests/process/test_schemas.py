@@ -45,8 +45,9 @@ DOCUMENTS = [
     ("bench-device", {}, ["bench device --json"]),
     ("doctor", FAKE_GPUS,
      ["doctor --no-measure --json", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree --json"]),
-    ("tune", {"RIDGE_FAKE_CLOCK": "1"}, [" ".join(["tune identity.onnx", *TUNE, "--json"]),
-                                          " ".join(["tune identity.onnx second.onnx --share", *TUNE, "--json"])]),
+    ("tune", {"RIDGE_FAKE_CLOCK": "1"}, [" ".join(["tune identity.onnx", *TUNE, "--json"])]),
+    ("tune-share", {"RIDGE_FAKE_CLOCK": "1"},
+     [" ".join(["tune identity.onnx second.onnx --share", *TUNE, "--json"])]),
     ("tune-language", {"RIDGE_FAKE_CLOCK": "1"},
      ["tune decoder --engine fake --weights int8,int4 --cache u8 --prompt 8 --output-tokens 4 -c 2 "
                                                    "--text text.txt --text-tokens 32 --ttft-ms 1000 --seconds 4 --json"]),

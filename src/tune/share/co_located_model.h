@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/figure.h"
 #include "tune/candidate.h"
 #include "tune/figures.h"
 #include "tune/load_goal.h"
@@ -45,7 +46,7 @@ struct Score {
 };
 void visit_fields(auto& visit, Is<Score> auto& score) {
   visit("met", score.met);
-  visit("closeness", score.closeness);
+  visit("closeness", score.closeness, means("least ratio of a goal, at most 1"));
   visit("value", score.value);
 }
 Score score_of(std::span<const CoLocatedModel> members, std::span<const Candidate> partition,

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/figure.h"
+#include "base/schema.h"
 #include "base/units.h"
 #include "tune/conclusion.h"
 
@@ -32,12 +34,12 @@ struct NamedPartition {
 };
 void visit_fields(auto& visit, Is<NamedPartition> auto& named) {
   auto& standing = named.standing;
-  visit("models", named.models);
-  visit("processors", standing.entry.cpus);
+  visit("models", named.models, means("rows per second beside the others, and expected from each alone"));
+  visit("processors", standing.entry.cpus, means("that all of them may keep busy"));
   visit("in_turns", standing.entry.in_turns);
   visit("score", standing.score);
   visit("expected_value", standing.entry.expectation.value);
-  visit("most_value", standing.entry.most_value);
+  visit("most_value", standing.entry.most_value, means("its limit"));
   visit("gain", standing.gain);
   visit.object("memory_bytes", [&](auto& memory) {
     memory("predicted", standing.entry.memory_bytes);
@@ -103,13 +105,14 @@ std::string missed(const CoLocatedTuning& sharing) {
 }  // namespace
 
 void visit_goal(auto& visit, Is<TunedModel> auto& model) {
-  visit("rows_per_s", model.member.goal.rows_per_s);
+  visit("rows_per_s", model.member.goal.rows_per_s, means("the load"));
   visit("p99_ms", model.member.goal.p99_ms);
   visit.derived("met", model.fulfilment.met());
   visit("reason", model.fulfilment.miss);
-  visit.or_null("utilisation", model.fulfilment.utilisation);
-  visit.or_null("request_p99_ms", model.fulfilment.request_p99_ms);
-  visit("at_load", model.at_load);
+  visit.or_null("utilisation", model.fulfilment.utilisation, means("by the load"));
+  visit.or_null("request_p99_ms", model.fulfilment.request_p99_ms, means("derived"));
+  visit("at_load", model.at_load,
+        means("measured with all models at their loads; null: there is no load, or the run was interrupted"));
 }
 
 void visit_fields(auto& visit, Is<SoloPoint> auto& point) {
@@ -124,13 +127,13 @@ void visit_fields(auto& visit, Is<SoloPoint> auto& point) {
 void visit_fields(auto& visit, Is<TunedModel> auto& model) {
   visit("name", model.member.name);
   visit.object("goal", [&](auto& goal) { visit_goal(goal, model); });
-  visit("alone", model.member.alone);
-  visit("baseline", model.tuning.baseline);
-  visit("best", model.tuning.best);
+  visit("alone", model.member.alone, means("its fastest point alone"));
+  visit("baseline", model.tuning.baseline, means("as `bench MODEL` has it, while all models ran at once"));
+  visit("best", model.tuning.best, means("likewise"));
   visit("candidate", model.tuning.candidate);
   visit.derived("text", describe(model.tuning.candidate));
-  visit.derived("share", model.share());
-  visit("gain", model.tuning.gain.ratio);
+  visit.derived("share", Derived{model.share(), means("throughput: best ÷ alone")});
+  visit("gain", model.tuning.gain.ratio, means("throughput: best ÷ baseline"));
   visit.or_null("repository", model.tuning.repository);
 }
 
@@ -196,29 +199,30 @@ std::string conclusion(const CoLocatedTuning& sharing) {
 
 void visit_fields(auto& visit, Is<CoLocatedTuning> auto& sharing) {
   std::vector<NamedPartition> partitions = named(sharing);
-  visit("machine", sharing.machine);
+  visit("machine", sharing.machine, means("as of `bench device`"));
   visit("models", sharing.models);
   visit.object("value", [&](auto& value) {
     value.derived("what", value_name(sharing.members()));
     value("untuned", sharing.untuned);
     value("best", sharing.best);
   });
-  visit("choice", sharing.choice);
-  visit("gain", sharing.gain);
-  visit("noise_percent", sharing.noise_percent);
-  visit("processors", sharing.cpus);
-  visit("in_turns", sharing.in_turns);
+  visit("choice", sharing.choice, means("as of one model"));
+  visit("gain", sharing.gain, means("of the value, best over untuned, with its 95 % interval"));
+  visit("noise_percent", sharing.noise_percent,
+        means("half-width of that interval when all untuned models are compared with themselves"));
+  visit("processors", sharing.cpus, means("CPUs of the budget"));
+  visit("in_turns", sharing.in_turns, means("each model may use all of them"));
   visit("memory_bytes", sharing.memory);
-  visit("splits", partitions);
+  visit("splits", partitions, means("every measured partition"));
   visit.object("space", [&](auto& space) {
-    space("candidates", sharing.candidates);
+    space("candidates", sharing.candidates, means("combinations"));
     space.derived("measured", sharing.partitions.size());
-    space("skipped", sharing.skipped);
+    space("skipped", sharing.skipped, means("that are not the answer, by reason"));
   });
-  visit("trials", sharing.trials);
-  visit("reused", sharing.reused);
+  visit("trials", sharing.trials, means("of partitions"));
+  visit("reused", sharing.reused, means("of these from the store"));
   visit("interrupted", sharing.interrupted);
-  visit("not_done", sharing.not_done);
+  visit("not_done", sharing.not_done, means("what `--seconds` left out, one sentence each"));
   visit.unless_empty("disturbance", sharing.disturbance);
   visit("seconds", sharing.seconds);
   visit.derived("conclusion", [&] { return conclusion(sharing); });
@@ -228,6 +232,11 @@ void visit_fields(auto& visit, Is<CoLocatedTuning> auto& sharing) {
 }
 
 Json to_json(const CoLocatedTuning& sharing) { return json_of(sharing); }
+
+void write_schema(Json& schema, const CoLocatedTuning& sharing) {
+  SchemaWriter visit(schema);
+  visit_fields(visit, sharing);
+}
 
 Status read_json(const Json& json, CoLocatedTuning& sharing) {
   RIDGE_TRY(read_fields(json, [&](FieldReader& visit) { visit_fields(visit, sharing); }));

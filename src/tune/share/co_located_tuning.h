@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/figure.h"
 #include "base/json.h"
 #include "tune/share/co_located_tuner.h"
 #include "tune/share/proof.h"
@@ -24,15 +25,16 @@ struct TunedModel {
 
 struct MemoryUse {
   double budget_bytes = 0;
-  std::string budget_source;             // "--memory", "available"
-  double predicted_bytes = 0;            // of the process with the partition's models
-  std::optional<double> measured_bytes;  // resident memory of this process with only them open, after they ran
+  std::string budget_source;   // "--memory", "available"
+  double predicted_bytes = 0;  // of the process with the partition's models
+  std::optional<double> measured_bytes;
 };
 void visit_fields(auto& visit, Is<MemoryUse> auto& memory) {
   visit.or_null("budget", memory.budget_bytes);
   visit("budget_source", memory.budget_source);
   visit("predicted", memory.predicted_bytes);
-  visit("measured", memory.measured_bytes);
+  visit("measured", memory.measured_bytes,
+        means("resident memory of the process with only the partition's models open; null: interrupted"));
 }
 
 struct CoLocatedTuning {
@@ -68,6 +70,7 @@ CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLoca
 std::string conclusion(const CoLocatedTuning& sharing);
 
 Json to_json(const CoLocatedTuning& sharing);
+void write_schema(Json& schema, const CoLocatedTuning& sharing);
 // Reads the parts that the text of a result shows. Error: also without models, or with a split of other models.
 Status read_json(const Json& json, CoLocatedTuning& sharing);
 // One model's tuning.json about the others: member `shared`.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "tune/interleaved_benchmark.h"
 #include "tune/share/co_located_model.h"
@@ -17,16 +18,16 @@ namespace ridge::tune::share {
 
 // One model's results at its load while the others were at theirs.
 struct AtLoad {
-  double asked_per_s = 0, done_per_s = 0;  // rows
-  double request_p99_ms =
-      0;  // from the intended start; where rows are merged, includes the first one's wait for the others (derived)
+  double asked_per_s = 0, done_per_s = 0;
+  double request_p99_ms = 0;
   int64_t runs = 0;
   measure::Interval request_p99_ci95_ms = {};
 };
 void visit_fields(auto& visit, Is<AtLoad> auto& seen) {
-  visit("asked_per_s", seen.asked_per_s);
-  visit("done_per_s", seen.done_per_s);
-  visit("request_p99_ms", seen.request_p99_ms);
+  visit("asked_per_s", seen.asked_per_s, means("rows, with random arrivals"));
+  visit("done_per_s", seen.done_per_s, means("rows"));
+  visit("request_p99_ms", seen.request_p99_ms,
+        means("from the intended start; where rows are merged, with the first one's wait for the others (derived)"));
   visit.optional("request_p99_ci95_ms", seen.request_p99_ci95_ms);
   visit("runs", seen.runs);
   visit.derived("origin", Origin::kMeasured);
