@@ -342,8 +342,8 @@ Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
 }  // namespace
 
 // probe → each alone → partitions → co-located: untuned, explore, confirm → save
-Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::WholeModel> models,
-                                const RunControl& unwatched) {
+Result<ShareResult> tune_share(const ShareRequest& request, std::vector<model::WholeModel> models,
+                               const RunControl& unwatched) {
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.common(), control, [&]() -> Status {
@@ -376,7 +376,7 @@ Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::
   sharing.disturbance = watch.end();
   sharing.seconds = to_seconds(control.clock->now() - begin);
   Status saved = save_all(all, sharing, request.common().repository);
-  return SharedTuning{std::move(sharing), std::move(saved)};
+  return ShareResult{std::move(sharing), std::move(saved)};
 }
 
 }  // namespace ridge::app

@@ -10,15 +10,18 @@
 
 namespace ridge::app {
 
-struct SharedTuning {
+struct ShareResult {
   tune::share::CoLocatedTuning tuning;
   Status saved = {};  // error: the repository was not written
 };
 
+// True if the answer is no: the goals cannot be met together.
+inline bool is_no(const ShareResult& result) { return result.tuning.choice == tune::Choice::kNone; }
+
 // Each model follows tune() alone up to the search; then partitions of the machine are searched. Interrupted before the
 // co-located measurement: kCancelled.
 // `models`: those of the request, read, parallel to them.
-Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::WholeModel> models,
-                                const RunControl& control);
+Result<ShareResult> tune_share(const ShareRequest& request, std::vector<model::WholeModel> models,
+                               const RunControl& control);
 
 }  // namespace ridge::app

@@ -29,7 +29,7 @@ class TuneShareTest : public TuningTest {
 
 TEST_F(TuneShareTest, EachModelGetsAnEntryOfTheRepository) {
   const ShareRequest request = both();
-  Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  Result<ShareResult> result = tune_share(request, read(request.models), control_);
   ASSERT_TRUE(result) << result.error().message;
   const tune::share::CoLocatedTuning* tuning = &result->tuning;
   ASSERT_EQ(tuning->models.size(), 2u);
@@ -43,7 +43,7 @@ TEST_F(TuneShareTest, EachModelGetsAnEntryOfTheRepository) {
 TEST_F(TuneShareTest, NothingIsWrittenWhereTheGoalsCannotBeMetTogether) {
   ShareRequest request = both();
   request.goals[1].rows_per_s = 5000;
-  Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  Result<ShareResult> result = tune_share(request, read(request.models), control_);
   ASSERT_TRUE(result) << result.error().message;
   const tune::share::CoLocatedTuning* tuning = &result->tuning;
   EXPECT_EQ(tuning->choice, tune::Choice::kNone);
@@ -53,7 +53,7 @@ TEST_F(TuneShareTest, NothingIsWrittenWhereTheGoalsCannotBeMetTogether) {
 TEST_F(TuneShareTest, WhatWasWrittenIsReadBackWhole) {
   ShareRequest request = both();
   request.goals[0] = {100.0, 80.0};
-  const Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  const Result<ShareResult> result = tune_share(request, read(request.models), control_);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_FALSE(result->tuning.partitions.empty());
   const Json json = to_json(result->tuning);
@@ -71,7 +71,7 @@ TEST_F(TuneShareTest, TheGivenTimeIsKeptAndWhatItLeftOutIsSaid) {
   }
   request.goals[0].rows_per_s = 20;
   const TimePoint begin = clock_.now();
-  const Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  const Result<ShareResult> result = tune_share(request, read(request.models), control_);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_LE(to_seconds(clock_.now() - begin), 15)
       << "beyond it: the fewest rounds of a trial, rows of a batch of 64 beside rows alone, and runs that show of each "
@@ -81,7 +81,7 @@ TEST_F(TuneShareTest, TheGivenTimeIsKeptAndWhatItLeftOutIsSaid) {
 
 TEST_F(TuneShareTest, ADocumentOfOtherModelsThanItsSplitsIsRefused) {
   const ShareRequest request = both();
-  const Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  const Result<ShareResult> result = tune_share(request, read(request.models), control_);
   ASSERT_TRUE(result) << result.error().message;
   Json json = to_json(result->tuning);
   json["models"].erase(1);
@@ -93,7 +93,7 @@ TEST_F(TuneShareTest, ADocumentOfOtherModelsThanItsSplitsIsRefused) {
 TEST_F(TuneShareTest, ErrorNamesTheModel) {
   ShareRequest request = both();
   request.models[1].engine = "nothing";
-  Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  Result<ShareResult> result = tune_share(request, read(request.models), control_);
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().message.starts_with("b")) << result.error().message;
 }

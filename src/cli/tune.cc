@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -99,13 +98,6 @@ int read_models(std::span<const app::TuneRequest> requests, std::vector<model::W
   return kDone;
 }
 
-// A file that could not be written is reported after the results.
-int exit_of(std::span<const Status> written, bool no) {
-  for (const Status& status : written)
-    if (!status) return fail(kTuneVerb, status.error());
-  return no ? kNo : kDone;
-}
-
 // A row per model that shares the machine, per compared figure, or per candidate; the first is the untuned model.
 std::string tune_csv(const Json& json) {
   if (json.contains("models"))
@@ -133,13 +125,23 @@ std::string tune_csv(const Json& json) {
       rows);
 }
 
-// Shows JSON, a table, or text with the next steps.
-void show_tuned(const TuneOptions& options, const Json& json, const std::string& text,
-                const std::vector<std::string>& next) {
-  if (options.json) return print_json(options.command, json);
-  if (options.csv) return print_verbatim(tune_csv(json));
-  print(text);
-  print_next(next);
+// Shows JSON, a table, or text with the next steps; keeps the result, unless it is a comparison, and draws its page. A
+// file that could not be written is reported after the results.
+int show_tuned(const TuneOptions& options, Json json, const std::string& text, const std::vector<std::string>& next,
+               const Status& saved, bool no) {
+  json["next"] = next;
+  if (options.json) {
+    print_json(options.command, json);
+  } else if (options.csv) {
+    print_verbatim(tune_csv(json));
+  } else {
+    print(text);
+    print_next(next);
+  }
+  if (options.compare.empty()) remember(document(options.command, json));
+  for (const Status& written : {saved, write_page(options.command, options.page, json)})
+    if (!written) return fail(kTuneVerb, written.error());
+  return no ? kNo : kDone;
 }
 
 // Bound and untuned model, in text.
@@ -162,17 +164,13 @@ int tune_one(const TuneOptions& options) {
   const std::vector<std::string> next =
       request->recorded ? next_after_comparison(options, app::is_no(*result) || !app::judged(*result))
                         : next_of(options, *request, *result);
-  Json json = json_of(*result);
-  json["next"] = next;
-  show_tuned(options, json,
-             request->recorded ? comparison_text(result->compared, options.strictness, result->tuning.disturbance)
-                               : tuning_text(result->tuning),
-             next);
-  if (!request->recorded) remember(document(options.command, json));
-  const Status page = write_page(options.command, options.page, json);
-  if (!app::judged(*result))
-    return fail(kTuneVerb, {Code::kUnavailable, "--compare: " + tune::unjudged_reason(result->compared)});
-  return exit_of(std::array{result->saved, page}, app::is_no(*result));
+  const int exit =
+      show_tuned(options, json_of(*result),
+                 request->recorded ? comparison_text(result->compared, options.strictness, result->tuning.disturbance)
+                                   : tuning_text(result->tuning),
+                 next, result->saved, app::is_no(*result));
+  if (app::judged(*result)) return exit;
+  return fail(kTuneVerb, {Code::kUnavailable, "--compare: " + tune::unjudged_reason(result->compared)});
 }
 
 int tune_several(const TuneOptions& options) {
@@ -181,16 +179,11 @@ int tune_several(const TuneOptions& options) {
   std::vector<model::WholeModel> models;
   if (const int exit = read_models(request->models, models); exit != kDone) return exit;
   say_budget(kTuneVerb, options.seconds);
-  const Result<app::SharedTuning> result = with_progress(
+  const Result<app::ShareResult> result = with_progress(
       [&](const app::RunControl& control) { return app::tune_share(*request, std::move(models), control); });
   if (!result) return fail(kTuneVerb, result.error());
-  const std::vector<std::string> next = next_of(options, result->tuning, bool(result->saved));
-  Json json = to_json(result->tuning);
-  json["next"] = next;
-  show_tuned(options, json, co_located_text(result->tuning), next);
-  remember(document(options.command, json));
-  const Status page = write_page(options.command, options.page, json);
-  return exit_of(std::array{result->saved, page}, result->tuning.choice == tune::Choice::kNone);
+  return show_tuned(options, to_json(result->tuning), co_located_text(result->tuning),
+                    next_of(options, result->tuning, bool(result->saved)), result->saved, app::is_no(*result));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "llm/cpu/load.h"
 #include "machine/disturbance.h"
 #include "measure/interval.h"
@@ -18,7 +19,7 @@
 
 namespace ridge::tune::language {
 
-// A form as it was judged. Rejected ones have an id: not-opened, not-run, deviates, unfinished.
+// A form as it was judged.
 struct JudgedForm {
   Form form;
   std::string id = {}, reason = {};  // empty: it is accepted
@@ -30,12 +31,14 @@ struct JudgedForm {
 };
 void visit_fields(auto& visit, Is<JudgedForm> auto& judged) {
   visit_fields(visit, judged.form);
-  visit("id", judged.id);
+  visit("id", judged.id, means("empty: it is accepted; `not-opened`, `not-run`, `deviates`, `unfinished`"));
   visit("reason", judged.reason);
-  visit("deviation", judged.deviation);
+  visit("deviation", judged.deviation,
+        means("kl of a token's distribution from the reference's [nats], logit of log-probabilities; top1: share of "
+              "tokens with the same most likely successor"));
   visit("weight_bytes", judged.weight_bytes);
   visit("load_ms", judged.load_ms);
-  visit("predicted", judged.predicted);
+  visit("predicted", judged.predicted, means("by the step line, with the scheduler's defaults and all threads"));
 }
 
 // Gain of the score over the defaults' in the same rounds: ratio of the means, with the 95 % interval of the
@@ -57,8 +60,7 @@ struct MeasuredCandidate {
   std::optional<llm::cpu::Figures> predicted = {};
   std::optional<Advantage> gain = {};
   int64_t rounds = 0;
-  double percent_of_limit = 0;    // bound of the steps ÷ their time
-  double limit_tokens_per_s = 0;  // output, if every step took its bound
+  double percent_of_limit = 0, limit_tokens_per_s = 0;
   uint64_t drafted_tokens = 0, accepted_tokens = 0, preemptions = 0;
   double perplexity_ratio = 0;  // of its form
 };
@@ -66,10 +68,10 @@ void visit_fields(auto& visit, Is<MeasuredCandidate> auto& measured) {
   visit_fields(visit, measured.candidate);
   visit("figures", measured.figures);
   visit("predicted", measured.predicted);
-  visit("gain", measured.gain);
+  visit("gain", measured.gain, means("of what is maximised, over the baseline in the same rounds"));
   visit("rounds", measured.rounds);
-  visit.or_null("percent_of_limit", measured.percent_of_limit);
-  visit.or_null("limit_tokens_per_s", measured.limit_tokens_per_s);
+  visit.or_null("percent_of_limit", measured.percent_of_limit, means("bound of the steps ÷ their time"));
+  visit.or_null("limit_tokens_per_s", measured.limit_tokens_per_s, means("output, if every step took its bound"));
   visit("drafted_tokens", measured.drafted_tokens);
   visit("accepted_tokens", measured.accepted_tokens);
   visit("preemptions", measured.preemptions);
@@ -84,55 +86,53 @@ struct LanguageTuning {
   std::string model;  // the folder
   std::string engine_version;
   int64_t prompt_min = 0, prompt_max = 0, output_min = 0, output_max = 0;  // [tokens]
-  int64_t concurrency = 0;                                                 // 0: at their times
-  int64_t requests = 0;                                                    // of one measurement
-  std::string trace = {};                                                  // file that the lengths are from
+  int64_t concurrency = 0, requests = 0;
+  std::string trace = {};
   llm::cpu::Goals goals;
-  std::string text;  // of the guard and the prompts: the file, or "embedded"
+  std::string text;
   Form reference;
   double reference_perplexity = 0;
   Bounds bounds;
   std::vector<JudgedForm> forms;
   std::vector<SkipCount> skipped;
-  MeasuredCandidate baseline;                 // the defaults of `ridge serve`
-  std::vector<MeasuredCandidate> candidates;  // the best score first
+  MeasuredCandidate baseline;
+  std::vector<MeasuredCandidate> candidates;
   Choice choice = Choice::kNone;
   MeasuredCandidate best;  // of the choice
   bool confirmed = false, interrupted = false;
   double seconds = 0;
-  std::string repository = {};  // folder of the version that was written
-  std::string device = {};      // of the limits
+  std::string repository = {}, device = {};
   std::optional<machine::Disturbance> disturbance = {};
   std::vector<std::string> notes = {};
 };
 void visit_fields(auto& visit, Is<LanguageTuning> auto& tuning) {
-  visit("model", tuning.model);
-  visit("engine_version", tuning.engine_version);
+  visit("model", tuning.model, means("the folder"));
+  visit("engine_version", tuning.engine_version, means("of the defaults' engine"));
   visit.object("workload", [&](auto& inner) {
     inner("prompt_min", tuning.prompt_min);
     inner("prompt_max", tuning.prompt_max);
     inner("output_min", tuning.output_min);
     inner("output_max", tuning.output_max);
-    inner("concurrency", tuning.concurrency);
-    inner("requests", tuning.requests);
-    inner("trace", tuning.trace);
+    inner("concurrency", tuning.concurrency, means("0: requests come at their times"));
+    inner("requests", tuning.requests, means("of one measurement"));
+    inner("trace", tuning.trace, means("the file that the lengths are from, or empty"));
   });
   visit("goals", tuning.goals);
-  visit("text", tuning.text);
-  visit("reference", tuning.reference);
+  visit("text", tuning.text, means("of the guard and the prompts: the file, or `embedded`"));
+  visit("reference", tuning.reference, means("what forms are compared with"));
   visit("reference_perplexity", tuning.reference_perplexity);
-  visit("bounds", tuning.bounds);
-  visit("forms", tuning.forms);
-  visit("skipped", tuning.skipped);
-  visit("baseline", tuning.baseline);
-  visit("candidates", tuning.candidates);
-  visit("choice", tuning.choice);
-  visit("best", tuning.best);
-  visit("confirmed", tuning.confirmed);
+  visit("bounds", tuning.bounds, means("largest that are accepted: mean kl [nats], and the perplexity's ratio"));
+  visit("forms", tuning.forms, means("as they were judged"));
+  visit("skipped", tuning.skipped, means("candidates that were not measured, by reason, as of a model's file"));
+  visit("baseline", tuning.baseline, means("the defaults of `ridge serve`, as of `candidates`"));
+  visit("candidates", tuning.candidates, means("that were measured, the best first"));
+  visit("choice", tuning.choice, means("`tuned`, `baseline` (nothing was better with confidence), `none`"));
+  visit("best", tuning.best, means("of the choice, as of `candidates`"));
+  visit("confirmed", tuning.confirmed, means("the best was measured again"));
   visit("interrupted", tuning.interrupted);
   visit("seconds", tuning.seconds);
   visit("repository", tuning.repository);
-  visit("device", tuning.device);
+  visit("device", tuning.device, means("of the limits"));
   visit.unless_empty("disturbance", tuning.disturbance);
   visit("notes", tuning.notes);
 }
