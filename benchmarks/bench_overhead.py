@@ -66,8 +66,8 @@ def main():
     arguments.ridge = ridge
     arguments.library = str(next(deps.glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*")))
     random.seed(1)
-    print(f"{arguments.rounds} rounds of {arguments.seconds:g} s each, {arguments.threads} threads, batch 1, interleaved; "
-          f"load average {os.getloadavg()[0]:.1f}")
+    print(f"{arguments.rounds} rounds of {arguments.seconds:g} s each, {arguments.threads} threads, batch 1, "
+          f"interleaved; load average {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
         models = arguments.models
         for name in [] if models else ["resnet50", "mlp", "identity"]:

@@ -580,7 +580,8 @@ def plan_row(ridge, row, path, threads):
     words = row.entry["arguments"]
     done = run(ridge, "plan", path, *words, "--threads", threads, "--json")
     if done.returncode != 0:
-        row.faults.append(f"plan exits {done.returncode}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ''}")
+        row.faults.append(f"plan exits {done.returncode}: "
+                          f"{done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ''}")
         return
     row.plan = json.loads(done.stdout)
     if row.plan["without_rule"]:
@@ -592,7 +593,8 @@ def plan_row(ridge, row, path, threads):
         tried = run(ridge, "plan", path, *(words if form[:1] != ["--batch"] or words[:1] != ["--batch"] else []), *form)
         fixed = "the batch cannot be" in tried.stderr or "cannot be" in tried.stderr
         if tried.returncode not in (0, 1) and not (form[:1] == ["--batch"] and fixed):
-            row.faults.append(f"plan {' '.join(form)} exits {tried.returncode}: {tried.stderr.strip().splitlines()[-1]}")
+            row.faults.append(f"plan {' '.join(form)} exits {tried.returncode}: "
+                              f"{tried.stderr.strip().splitlines()[-1]}")
     if row.entry["question"]:
         asked = run(ridge, "plan", path)
         if asked.returncode != 2 or "leaves open" not in asked.stderr:
@@ -625,7 +627,8 @@ def print_row(row):
         print(f"{row.name:28} {row.entry['opset']:5}  {'; '.join(row.faults)}", flush=True)
         return
     ours, theirs = 2 * row.plan["macs"], row.entry["flops"]
-    print(f"{row.name:28} {row.entry['opset']:5} {ours / 1e9:9.4f} {theirs / 1e9:9.4f} {row.entry['counter']:5} {100 * (ours / theirs - 1):+6.2f} % "
+    print(f"{row.name:28} {row.entry['opset']:5} {ours / 1e9:9.4f} {theirs / 1e9:9.4f} {row.entry['counter']:5} "
+          f"{100 * (ours / theirs - 1):+6.2f} % "
           f"{ratio_text(row.memory and row.memory['peak'], row.peak, 'MB', 1e6)}  {'; '.join(row.faults) or 'ok'}",
           flush=True)
 
@@ -634,8 +637,8 @@ def summary(rows):
     errors = [abs(row.memory["peak"] / row.peak - 1) for row in rows if row.memory and row.peak]
     if errors:
         print(f"memory: {len(errors)} files, {100 * sum(e <= 0.1 for e in errors) / len(errors):.0f} % within ±10 %, "
-              f"{100 * sum(e <= 0.2 for e in errors) / len(errors):.0f} % within ±20 %, median error {100 * statistics.median(errors):.1f} %, "
-              f"worst {100 * max(errors):.0f} %")
+              f"{100 * sum(e <= 0.2 for e in errors) / len(errors):.0f} % within ±20 %, "
+              f"median error {100 * statistics.median(errors):.1f} %, worst {100 * max(errors):.0f} %")
 
 
 def compare(folder, wanted, options):

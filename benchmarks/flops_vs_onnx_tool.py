@@ -206,7 +206,8 @@ def compare(ridge, path, inputs, reasons):
     ours = by_operator((layer["op"], layer["flops"]) for layer in plan["layers"] if layer.get("runs", True))
     print(f"\n{name}: ridge {plan['flops'] / 1e9:.4f} GFLOP, {plan['macs'] / 1e9:.4f} GMAC, "
           f"{plan['params'] / 1e6:.3f} M parameters")
-    print(f"  {'operator':24}{'nodes':>6}{'ridge [MFLOP]':>16}{'onnx-tool [M]':>16}{'converted':>16}{'ratio':>9}  verdict")
+    print(f"  {'operator':24}{'nodes':>6}{'ridge [MFLOP]':>16}{'onnx-tool [M]':>16}{'converted':>16}{'ratio':>9}  "
+          "verdict")
     wrong, total_converted = 0, 0.0
     for op in sorted(set(ours) | set(theirs), key=lambda op: -sum(ours.get(op, [0]))):
         mine, raw = sum(ours.get(op, [])), sum(node.count for node in theirs.get(op, []))
@@ -218,7 +219,8 @@ def compare(ridge, path, inputs, reasons):
         if reason:
             reasons[op] = reason
         ratio = f"{mine / converted:.4f}" if converted else "-"
-        print(f"  {op:24}{len(theirs.get(op, [])):6}{mine / 1e6:16.3f}{raw / 1e6:16.3f}{converted / 1e6:16.3f}{ratio:>9}  {word}")
+        print(f"  {op:24}{len(theirs.get(op, [])):6}{mine / 1e6:16.3f}{raw / 1e6:16.3f}{converted / 1e6:16.3f}"
+              f"{ratio:>9}  {word}")
     print(f"  {'sum':24}{'':6}{plan['flops'] / 1e6:16.3f}{'':16}{total_converted / 1e6:16.3f}"
           f"{plan['flops'] / total_converted if total_converted else 1:9.4f}")
     return wrong

@@ -157,7 +157,8 @@ def render(rows, first, arguments):
         f"- command: benchmarks/limits_vs_likwid.py --rounds {arguments.rounds} --repeats {arguments.repeats}",
         f"- priority: {'real-time, both' if UNDISTURBED else 'ordinary, both'}",
         f"- {first_line(['likwid-bench', '-v'])}",
-        "- bytes: loaded and stored by the program, each once; rates: best of all rounds (plain read, triad: median); per round: median [range] of the ratio",
+        "- bytes: loaded and stored by the program, each once; rates: best of all rounds (plain read, triad: median); "
+        "per round: median [range] of the ratio",
         "",
         "| figure | threads | ridge | likwid | best likwid kernel | ratio | per round | goal | met |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -168,8 +169,10 @@ def render(rows, first, arguments):
         winner = row.winners[row.theirs.index(max(row.theirs))]
         met = "yes" if row.goal[0] <= ours / theirs <= row.goal[1] else "no"
         lines.append(
-            f"| {row.name} | {row.threads} | {ours / 1e9:.1f} {unit} | {theirs / 1e9:.1f} {unit} | {winner} | {ours / theirs:.3f} "
-            f"| {statistics.median(ratios):.3f} [{min(ratios):.3f} … {max(ratios):.3f}] | {goal_text(row.goal)} | {met} |")
+            f"| {row.name} | {row.threads} | {ours / 1e9:.1f} {unit} | {theirs / 1e9:.1f} {unit} | {winner} "
+            f"| {ours / theirs:.3f} "
+            f"| {statistics.median(ratios):.3f} [{min(ratios):.3f} … {max(ratios):.3f}] | {goal_text(row.goal)} "
+            f"| {met} |")
     return "\n".join(lines) + "\n"
 
 

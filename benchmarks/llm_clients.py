@@ -59,7 +59,8 @@ def run(command, **environment):
     """A client's output; its end if it fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=os.environ | environment)
     if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+        raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-3000:]}\n"
+                         f"{done.stderr[-3000:]}")
     return done.stdout
 
 

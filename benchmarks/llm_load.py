@@ -65,7 +65,8 @@ def main():
     expected, whole_ms = truth(options.streams)
     rate = options.streams / whole_ms * 1e3
     lines = [f"commit    {commit()}", machine_line(),
-             f"script    first token {TTFT} + {STEP} (n mod 101) ms, gaps {GAP} ms, each fifth {LONG_GAP} ms, {TOKENS} tokens", ""]
+             f"script    first token {TTFT} + {STEP} (n mod 101) ms, gaps {GAP} ms, each fifth {LONG_GAP} ms, "
+             f"{TOKENS} tokens", ""]
     worst = 0
     for name, load in (("closed", ["--concurrency", str(options.streams)]),
                        ("rate", ["--rate", f"{rate:.3f}", "--poisson", "--concurrency", str(3 * options.streams)])):
@@ -73,7 +74,8 @@ def main():
         found = figures(point)
         client = point["client"]
         lines.append(f"{' '.join(load)}: {point['samples']} answers, {point['failed']} failed")
-        lines.append(f"  client {client['cpus']:.2f} CPUs of 1 thread, {client['waiting_for_cpu'] or 0:.2f} waiting; sent late by p50 "
+        lines.append(f"  client {client['cpus']:.2f} CPUs of 1 thread, {client['waiting_for_cpu'] or 0:.2f} waiting; "
+                     "sent late by p50 "
                      f"{point['tokens']['late_ms']['p50']:.3f} ms, p99 {point['tokens']['late_ms']['p99']:.3f} ms")
         lines.append(f"  server {late}")
         lines.append(f"  {'figure':<16} {'truth':>10} {'ridge bench':>12} {'off':>8}")

@@ -459,7 +459,8 @@ def greedy(options, folder, file, work):
     others = [next(lead[i] for i in range(32) if a[i] != b[i]) for a, b,
               lead in zip(together, theirs, leads, strict=True) if a != b]
     equal, steady = (sum(a == b for a, b in zip(together, other, strict=True)) for other in (theirs, alone))
-    return (f"greedy: {equal} of {len(prompts)} answers equal llama.cpp's in FP32; {steady} of {len(prompts)} are the same alone and among others"
+    return (f"greedy: {equal} of {len(prompts)} answers equal llama.cpp's in FP32; "
+            f"{steady} of {len(prompts)} are the same alone and among others"
             + "".join(f"; where one differs first, llama.cpp's largest logit is {lead:.2g} above its second"
                       for lead in others))
 

@@ -127,8 +127,9 @@ def main():
         folder = pathlib.Path(work) / "models" / "m" / "1"
         ridge.json("make", options.model, "-o", folder)
         parameters = {"ridge_speculation": "false", "ridge_prefix_reuse": "0", "ridge_weights": options.weights}
-        (folder.parent / "config.pbtxt").write_text("".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
-                                                            for key, value in parameters.items()))
+        (folder.parent / "config.pbtxt").write_text("".join(
+            f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
+            for key, value in parameters.items()))
         ridge.json("bench", "device", "--keep-disturbed")
         rounds = [Round(ridge, folder, loads, options) for _ in range(options.rounds)]
     limits = rounds[0].before  # no steps were measured yet
@@ -140,7 +141,8 @@ def main():
         estimated += [ratios[0], ratios[2]]
         from_steps += [ratios[1], ratios[3]]
     steps = rounds[-1].steps
-    within = lambda ratios: f"{sum(abs(ratio - 1) <= GOAL / 100 for ratio in ratios)} of {len(ratios)} within {GOAL} %, from {min(ratios):.2f} to {max(ratios):.2f}"
+    within = lambda ratios: (f"{sum(abs(ratio - 1) <= GOAL / 100 for ratio in ratios)} of {len(ratios)} "
+                             f"within {GOAL} %, from {min(ratios):.2f} to {max(ratios):.2f}")
     errors = [100 * (point["line_ms"] / point["step_ms"] - 1) for point in steps["points"]]
     line = steps["step_line"]
     report([f"commit    {commit()}", machine_line(),
@@ -151,7 +153,8 @@ def main():
             + f" %: {sum(abs(error) <= GOAL for error in errors)} of {len(errors)} within {GOAL} %",
             "estimate  "
             + ", ".join(f"{name} {1e6 * value:.3f} us" for name, value in limits[loads[0]]["step_line"].items()),
-            f"times     medians of {options.rounds} rounds' means in ms; predicted from the limits and from measured steps, in brackets predicted / measured",
+            f"times     medians of {options.rounds} rounds' means in ms; predicted from the limits and from measured "
+            "steps, in brackets predicted / measured",
             f"limits    predicted: {within(estimated)}", f"steps     predicted: {within(from_steps)}", ""],
            ["prompt", "answer", "at once", "TTFT", "from limits", "from steps", "per token", "from limits",
             "from steps"], rows, options.out)

@@ -100,7 +100,8 @@ def main():
                          *(f"{ttft[key]:.0f}" for key in ("p50", "p90", "p99", "max")),
                          f"{shorts['tokens']['itl_ms']['p99']:.0f}", f"{prompt_tokens / options.seconds:.0f}",
                          f"{beyond:.0f} of {steps:.0f}", ("ok" if kept else "MISSED") if name == "beside" else ""])
-    report([f"command: benchmarks/llm_ttft.py --token-goal-ms {options.token_goal_ms:g} --rate {options.rate:g} --long {options.long} "
+    report([f"command: benchmarks/llm_ttft.py --token-goal-ms {options.token_goal_ms:g} --rate {options.rate:g} "
+            f"--long {options.long} "
             f"--seconds {options.seconds:g} --weights {options.weights}", machine_line(), f"commit: {commit()}",
             f"first token of short prompts: goal {goal_ms:g} ms, p99 at most {FACTOR * goal_ms:g} ms", ""],
            ["", "short", "failed", "first token p50 [ms]", "p90", "p99", "max", "inter-token p99", "prompt tokens/s",

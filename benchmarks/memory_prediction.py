@@ -78,11 +78,12 @@ def main():
             median, estimate = statistics.median(peaks), asked[0]["peak"]
             errors.append(estimate / median - 1)
             points.append({"name": name, "memory": asked})
-            print(f"{name:34} {estimate / 1e6:11.0f} {median / 1e6:10.0f} {peaks[0] / 1e6:6.0f} to {peaks[-1] / 1e6:4.0f} "
-                  f"{100 * errors[-1]:+7.1f} %", flush=True)
+            print(f"{name:34} {estimate / 1e6:11.0f} {median / 1e6:10.0f} {peaks[0] / 1e6:6.0f} to "
+                  f"{peaks[-1] / 1e6:4.0f} {100 * errors[-1]:+7.1f} %", flush=True)
     within = {limit: sum(abs(error) <= limit for error in errors) for limit in (0.1, 0.2)}
     print(f"{within[0.1]} of {len(errors)} points within ±10 % of the median, {within[0.2]} within ±20 %; "
-          f"median error {100 * statistics.median(abs(e) for e in errors):.1f} %, largest {100 * max(map(abs, errors)):.1f} %")
+          f"median error {100 * statistics.median(abs(e) for e in errors):.1f} %, "
+          f"largest {100 * max(map(abs, errors)):.1f} %")
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(points, indent=1))
     sys.exit(0 if within[0.2] >= 0.8 * len(errors) and within[0.1] >= 0.5 * len(errors) else 1)

@@ -52,7 +52,8 @@ FIXED_QUEUE = "max_queue_size: 32"
 CONFIG = """name: "bert"
 max_batch_size: 8
 dynamic_batching { default_queue_policy { %s } }
-input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ 32 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ 32 ] },
+input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ 32 ] },
+        { name: "attention_mask" data_type: TYPE_INT64 dims: [ 32 ] },
         { name: "token_type_ids" data_type: TYPE_INT64 dims: [ 32 ] } ]
 output [ { name: "pooler_output" data_type: TYPE_FP32 dims: [ 768 ] } ]
 instance_group [ { count: 1 kind: KIND_CPU } ]
@@ -71,7 +72,8 @@ class TritonPythonModel:
         end = time.monotonic() + sum(rows) * %r
         while time.monotonic() < end:
             pass
-        return [pb.InferenceResponse([pb.Tensor("pooler_output", np.zeros((count, 768), np.float32))]) for count in rows]
+        return [pb.InferenceResponse([pb.Tensor("pooler_output", np.zeros((count, 768), np.float32))])
+                for count in rows]
 """
 
 
@@ -223,7 +225,8 @@ def main():
             run(arm, command)
     header = ["arm", "capacity [1/s]", "asked [1/s]", "goodput / capacity", "late", "expired", "refused",
               "refusal p50 / p99 [ms]", "recovery [s]", "memory [MiB]", ""]
-    report([f"command: benchmarks/overload.py --seconds {options.seconds:g} --compared-seconds {options.compared_seconds:g} "
+    report([f"command: benchmarks/overload.py --seconds {options.seconds:g} "
+            f"--compared-seconds {options.compared_seconds:g} "
             f"--deadline-ms {options.deadline_ms:g}" + (" --peers DIR" if options.peers else ""),
             machine_line(), f"commit: {commit()}",
             "load of the machine before each arm (1 min average): " + ", ".join(f"{load:.2f}" for load in loads), ""],

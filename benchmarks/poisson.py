@@ -109,7 +109,8 @@ def main():
                 rates.append(rate)
                 print(f"round {number + 1} of {options.rounds} done", file=sys.stderr, flush=True)
     row = ratio_row("p99 measured / ideal [ms]", measured, ideal, "≤ 1.3", lambda r: r <= 1.3)
-    report([f"poisson: {options.rounds} rounds, {options.seconds:g} s of load each, at {statistics.median(rates):.1f} requests/s, median (min–max)", machine_line(),
+    report([f"poisson: {options.rounds} rounds, {options.seconds:g} s of load each, at {statistics.median(rates):.1f} "
+            "requests/s, median (min–max)", machine_line(),
             f"commit: {commit()}", f"load of the machine at the end (1 min average): {os.getloadavg()[0]:.2f}", ""],
            ["what", "A", "B", "A / B per round", "goal", ""], [row], options.out)
     return 0 if row[-1] == "ok" else 1

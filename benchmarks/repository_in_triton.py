@@ -53,7 +53,8 @@ class TritonPythonModel:
         options = onnxruntime.SessionOptions()
         threads = parameters.get("intra_op_thread_count", parameters.get("INFERENCE_NUM_THREADS", "0"))
         options.intra_op_num_threads = int(threads)
-        self.session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options,
+                                                    providers=["CPUExecutionProvider"])
         self.inputs = [each.name for each in self.session.get_inputs()]
 
     def execute(self, requests):
@@ -61,7 +62,8 @@ class TritonPythonModel:
         for request in requests:
             given = {name: utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs}
             values = self.session.run(self.outputs, given)
-            answers.append(utils.InferenceResponse([utils.Tensor(name, value) for name, value in zip(self.outputs, values)]))
+            answers.append(utils.InferenceResponse([utils.Tensor(name, value)
+                                                    for name, value in zip(self.outputs, values)]))
         return answers
 '''
 PORTS = (18480, 18481, 18482)

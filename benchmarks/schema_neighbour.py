@@ -117,7 +117,8 @@ def main():
         folder = pathlib.Path(temporary)
         subprocess.run([ridge, "make", "llama-90m", "-o", str(folder / "llama" / "1")], check=True, capture_output=True)
         (folder / "llama" / "config.pbtxt").write_text(
-            'parameters { key: "ridge_threads" value { string_value: "1" } }\nparameters { key: "ridge_weights" value { string_value: "int8" } }\n')
+            'parameters { key: "ridge_threads" value { string_value: "1" } }\n'
+            'parameters { key: "ridge_weights" value { string_value: "int8" } }\n')
         for _ in range(options.tries):  # a server each, so that no schema is known
             with process([ridge, "serve", str(folder), f"--http-port={PORT}", "--grpc-port=0", "--metrics-port=0"],
                          f"http://127.0.0.1:{PORT}/v2/health/ready"):
@@ -134,7 +135,8 @@ def main():
                      f"{min(worst[name]):.1f} ({max(worst[name]):.1f})",
                      "" if name == "no schema" else f"{late:.1f}",
                      "" if name == "no schema" else "ok" if late <= GOAL_MS else "MISSED"])
-    report([f"schema_neighbour: {options.tries} tries of {TOKENS} tokens; gaps between tokens, ms; the least of the tries (and the most)", machine_line(),
+    report([f"schema_neighbour: {options.tries} tries of {TOKENS} tokens; gaps between tokens, ms; "
+            "the least of the tries (and the most)", machine_line(),
             f"commit: {commit()}", ""],
            ["the other request's schema", "status", "median gap", "worst gap", "late by", f"goal: at most {GOAL_MS}"],
            rows, options.out)

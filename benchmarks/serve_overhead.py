@@ -123,9 +123,8 @@ def with_cpu_time(child, trial):
 
     def run():
         def cpu_time():
-            return sum(int(ticks)
-                       for ticks in open(f"/proc/{child.pid}/stat").read().rsplit(")",
-                                                                                  1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+            fields = open(f"/proc/{child.pid}/stat").read().rsplit(")", 1)[1].split()
+            return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
         cpu, begin = cpu_time(), time.monotonic()
         rate, p50 = trial()
@@ -146,7 +145,8 @@ def make_repository(folder, ridge, threads):
                        capture_output=True)
         (folder / name / "config.pbtxt").write_text(
             f'name: "{name}"\nbackend: "onnxruntime"\n{config}instance_group [ {{ count: 1 kind: KIND_CPU }} ]\n'
-            f'parameters {{ key: "intra_op_thread_count" value {{ string_value: "{threads if name in HEAVY else 1}" }} }}\n'
+            'parameters { key: "intra_op_thread_count" '
+            f'value {{ string_value: "{threads if name in HEAVY else 1}" }} }}\n'
         )
 
 

@@ -73,7 +73,8 @@ class Tuned:
                        for key, sizes in re.findall(r"(\S+)\[([\d,]*)\]", tuning["shapes"])}
         self.file = max(self.folder.glob("*/model.onnx"), key=lambda file: int(file.parent.name))
         self.batch, self.instances = self.candidate["batch"], self.candidate["instances"]
-        self.options = re.findall(r'key: "(?:ridge_option_)?((?:session|ridge|[A-Z_]+)[^"]*)"\s*value \{\s*string_value: "([^"]*)"',
+        self.options = re.findall(r'key: "(?:ridge_option_)?((?:session|ridge|[A-Z_]+)[^"]*)"'
+                                  r'\s*value \{\s*string_value: "([^"]*)"',
                                   (self.folder / "config.pbtxt").read_text())
         if self.candidate["inter_op_threads"] > 1:
             raise SystemExit(f"{name} was tuned with several operators at a time, which ridge bench has no option for")
@@ -110,8 +111,8 @@ class Tuned:
 
     def describe(self):
         best = self.best
-        return (f"{self.name}: {best['engine']} {best['engine_version']}, {best['precision']}, {self.instances} × {best['threads']} threads, "
-                f"batch {self.batch}")
+        return (f"{self.name}: {best['engine']} {best['engine_version']}, {best['precision']}, "
+                f"{self.instances} × {best['threads']} threads, batch {self.batch}")
 
 
 def script(folder, name, request):
@@ -276,13 +277,16 @@ def report(tuned, results, options):
         ratios = [above / below for above, below in zip(column(name, "rows_per_s"), inside)]
         verdict = "" if goal is None else f", goal ≥ {goal}: " + ("ok"
                                                                   if statistics.median(ratios) >= goal else "MISSED")
-        lines.append(f"{name} [rows/s]: {overhead.spread(column(name, 'rows_per_s'))}; ÷ in-process per round: {overhead.spread(ratios)}{verdict}")
-        lines.append(f"  CPUs: server {overhead.spread(column(name, 'server'))}, load generator {overhead.spread(column(name, 'wrk'))}; "
-                     f"latency p50 {overhead.spread(column(name, 'p50_ms'))} ms, p99 {overhead.spread(column(name, 'p99_ms'))} ms")
+        lines.append(f"{name} [rows/s]: {overhead.spread(column(name, 'rows_per_s'))}; ÷ in-process per round: "
+                     f"{overhead.spread(ratios)}{verdict}")
+        lines.append(f"  CPUs: server {overhead.spread(column(name, 'server'))}, "
+                     f"load generator {overhead.spread(column(name, 'wrk'))}; "
+                     f"latency p50 {overhead.spread(column(name, 'p50_ms'))} ms, "
+                     f"p99 {overhead.spread(column(name, 'p99_ms'))} ms")
     tails = [row["p99_ms"] / row["p50_ms"] for row in results["4 connections"]]
     lines.append(f"4 connections [rows/s]: {overhead.spread(column('4 connections', 'rows_per_s'))}; latency p50 "
-                 f"{overhead.spread(column('4 connections', 'p50_ms'))} ms, p99 {overhead.spread(column('4 connections', 'p99_ms'))} ms, "
-                 f"p99 ÷ p50 {overhead.spread(tails)}")
+                 f"{overhead.spread(column('4 connections', 'p50_ms'))} ms, "
+                 f"p99 {overhead.spread(column('4 connections', 'p99_ms'))} ms, p99 ÷ p50 {overhead.spread(tails)}")
     return "\n".join(lines)
 
 

@@ -34,7 +34,8 @@ LENGTHS = (32, 64, 96, 128)
 PORT = 18800
 CONFIG = """backend: "onnxruntime"
 max_batch_size: 4
-{}input [ {{ name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }}, {{ name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] }},
+{}input [ {{ name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }},
+        {{ name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] }},
         {{ name: "token_type_ids" data_type: TYPE_INT64 dims: [ -1 ] }} ]
 output [ {{ name: "pooler_output" data_type: TYPE_FP32 dims: [ 768 ] }} ]
 instance_group [ {{ count: 1 kind: KIND_CPU }} ]
@@ -44,7 +45,8 @@ instance_group [ {{ count: 1 kind: KIND_CPU }} ]
 def body(tokens):
     """Binary tensors: (headers, bytes) of one text of that many tokens, 1000 the whole of it."""
     names = ("input_ids", "attention_mask", "token_type_ids")
-    tensors = ", ".join(f'{{"name":"{name}","shape":[1,{tokens}],"datatype":"INT64","parameters":{{"binary_data_size":{8 * tokens}}}}}' for name in names)
+    tensors = ", ".join(f'{{"name":"{name}","shape":[1,{tokens}],"datatype":"INT64",'
+                        f'"parameters":{{"binary_data_size":{8 * tokens}}}}}' for name in names)
     outputs = '[{"name":"pooler_output","parameters":{"binary_data":true}}]'
     header = f'{{"inputs":[{tensors}],"outputs":{outputs}}}'.encode()
     data = b"".join(numpy.full(tokens, value, numpy.int64).tobytes() for value in (1000, 1, 0))
@@ -100,7 +102,8 @@ def main():
         ratios = [rate / padded for rate, (padded, _, _) in zip(rates, results["padded"])]
         rows.append([policy, spread(rates), f"{statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})",
                      spread([p50 for _, p50, _ in found]), spread([p99 for _, _, p99 in found])])
-    report([f"shape_policies: {options.rounds} rounds, {options.seconds:g} s of load per policy and round, median (min–max)", machine_line(),
+    report([f"shape_policies: {options.rounds} rounds, {options.seconds:g} s of load per policy and round, "
+            "median (min–max)", machine_line(),
             f"commit: {commit()}", f"load of the machine at the end (1 min average): {os.getloadavg()[0]:.2f}", ""],
            ["policy", "texts/s", "padded = 1, per round", "p50 [ms]", "p99 [ms]"], rows, options.out)
     return 0

@@ -74,7 +74,8 @@ def main():
     arguments = parser.parse_args()
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
                platform.machine())
-    lines = [f"{cpu}, {os.cpu_count()} CPUs, {datetime.date.today()}, benchmarks/shares.py --seconds {arguments.seconds:g}"]
+    lines = [f"{cpu}, {os.cpu_count()} CPUs, {datetime.date.today()}, benchmarks/shares.py "
+             f"--seconds {arguments.seconds:g}"]
     print(lines[0])
     with tempfile.TemporaryDirectory() as folder:
         for line in table(arguments.models or folder, arguments.seconds):

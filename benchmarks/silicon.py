@@ -67,9 +67,10 @@ def with_settings(row):
     dsr1_fp8_b200_trt.sh since 2026-01-29); with attention replicas timeout_iters of attention_dp_config
     (dsr1_*_trt*.sh: 60; gptoss_*_trt*.sh: the default, 50)."""
     steps, share = 0, 0.0
-    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and int(row["attention_dp"]) > 1:
+    inferencex = row["engine"] == "trtllm" and row.get("origin") == "inferencex"
+    if inferencex and int(row["attention_dp"]) > 1:
         steps = 50 if row["model"].startswith("gpt-oss") else 60
-    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["prompt_max"] == "1024" and row["output_max"] == "1024":
+    if inferencex and row["prompt_max"] == "1024" and row["output_max"] == "1024":
         if row["model"] == "Meta-Llama-3.1-70B" and int(row["tp"]) < 8:
             steps, share = 20, 0.9
         if (row["model"], row["precision"], row["system"]) == ("DeepSeek-R1", "fp8", "b200_sxm"):
@@ -78,7 +79,7 @@ def with_settings(row):
     # Tokens per step: the column has those of the scripts since 2026-01-21; before, dsr1_*_trt*.sh took one prompt
     # beside the concurrency.
     chunk = int(row["chunk_tokens"])
-    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["model"] == "DeepSeek-R1" and row["measured"] < "2026-01-21":
+    if inferencex and row["model"] == "DeepSeek-R1" and row["measured"] < "2026-01-21":
         chunk = (int(row["concurrency"]) + int(row["prompt_max"]) + 127) // 64 * 64
     return row | {"batch_wait_steps": steps, "batch_wait_share": share, "chunk_tokens": chunk}
 
@@ -139,10 +140,12 @@ def errors(values):
     off = [100 * abs(v - 1) for v in values]
     near = 100 * sum(v <= 20 for v in off) / len(off)
     p90 = sorted(off)[min(len(off) - 1, math.ceil(0.9 * len(off)) - 1)]
-    return f"{statistics.mean(off):5.1f} {statistics.median(off):5.1f} {p90:5.0f} {100 * (statistics.median(values) - 1):+6.1f} {near:4.0f} %"
+    return (f"{statistics.mean(off):5.1f} {statistics.median(off):5.1f} {p90:5.0f} "
+            f"{100 * (statistics.median(values) - 1):+6.1f} {near:4.0f} %")
 
 
-HEAD = f"{'rows':>50}   TTFT: mean median p90 bias <= 20 %    TPOT: mean median p90 bias <= 20 %    AIConfigurator TTFT, TPOT"
+HEAD = (f"{'rows':>50}   TTFT: mean median p90 bias <= 20 %    TPOT: mean median p90 bias <= 20 %    "
+        "AIConfigurator TTFT, TPOT")
 
 
 def line(name, rows, predictions, peer=None):
@@ -265,7 +268,8 @@ def validate(rows, program, configs):
 
 def ranges(name, rows, predictions):
     low, high = zip(*(quantiles(ratios(rows, predictions, which)) for which in (0, 1)))
-    print(f"  80 % of measured/predicted, {name}: TTFT x{low[0]:.2f} to x{high[0]:.2f}, TPOT x{low[1]:.2f} to x{high[1]:.2f}")
+    print(f"  80 % of measured/predicted, {name}: TTFT x{low[0]:.2f} to x{high[0]:.2f}, "
+          f"TPOT x{low[1]:.2f} to x{high[1]:.2f}")
 
 
 def open_loops(options):
@@ -287,7 +291,8 @@ def disaggregated(rows, program, configs):
     fits = [(r, p) for r, p in zip(rows, predict(program, rows, configs)) if p[2]]
     wrong = [row["id"] for row in rows if row["id"] not in {r["id"] for r, _ in fits}]
     rows, predictions = zip(*fits)
-    print("\nprefill and decode on workers of their own. AIConfigurator answers 165 of the 274 such runs of the whole sample that name their workers:")
+    print("\nprefill and decode on workers of their own. AIConfigurator answers 165 of the 274 such runs of the whole "
+          "sample that name their workers:")
     print("TTFT 51 to 86 %, TPOT 6 to 74 % by system and engine (mean/median of TPOT: B200 SGLang 6/4, GB200 42/37)")
     print("do not fit by prediction:", *wrong)
     print(HEAD.removesuffix("    AIConfigurator TTFT, TPOT"))

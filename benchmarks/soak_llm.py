@@ -121,7 +121,8 @@ async def answer(model, prompt, tokens, manner="at once", size=0):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await loop.sock_connect(connection, ("127.0.0.1", PORT))
         await loop.sock_sendall(connection,
-                                b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                                b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
+                                b"Content-Type: application/json\r\n"
                                 + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
         raw = await received(loop, connection, manner, size)
     return raw if raw is None else text_of(raw)

@@ -89,7 +89,8 @@ def kernels_text(what, layers):
     total = sum(layer["ms"] for layer in layers)
     uncapped = sum(layer["ms"] for layer in layers if layer["kernel"].startswith(UNCAPPED))
     names = sorted({layer["kernel"] for layer in layers} - {""})
-    return f"{'':10} OpenVINO {what}: {', '.join(names)}; {100 * uncapped / max(total, 1e-9):.0f} % of the time in MLAS, not capped"
+    return (f"{'':10} OpenVINO {what}: {', '.join(names)}; {100 * uncapped / max(total, 1e-9):.0f} % of the time "
+            "in MLAS, not capped")
 
 
 def gain_text(gain):
@@ -98,12 +99,15 @@ def gain_text(gain):
 
 def row(name, found, again):
     best = found["best"]
-    return (f"{name:10} {found['baseline']['engine']:12} {found['baseline']['throughput_per_s']:9.4g} {best['throughput_per_s']:9.4g} "
-            f"{gain_text(found['gain']):>20} {gain_text(again['gain']):>20} {best['percent_of_limit']:6.1f} %  {found['conclusion'].split(' do ')[0]}")
+    return (f"{name:10} {found['baseline']['engine']:12} {found['baseline']['throughput_per_s']:9.4g} "
+            f"{best['throughput_per_s']:9.4g} "
+            f"{gain_text(found['gain']):>20} {gain_text(again['gain']):>20} {best['percent_of_limit']:6.1f} %  "
+            f"{found['conclusion'].split(' do ')[0]}")
 
 
 def lines_of(runs, options, wrong):
-    yield (f"{'model':10} {'untuned':12} {'rows/s':>9} {'tuned':>9} {'gain [95 %]':>20} {'measured again':>20} {'limit':>8}  winner")
+    yield (f"{'model':10} {'untuned':12} {'rows/s':>9} {'tuned':>9} {'gain [95 %]':>20} {'measured again':>20} "
+           f"{'limit':>8}  winner")
     for name in options.model:
         for engine in ("auto",) if options.isa == "native" else ("openvino", "auto"):
             found, again = runs.tune(name, engine, options.seconds)

@@ -50,7 +50,8 @@ def main():
     parser.add_argument("--out")
     options = parser.parse_args()
     ridge = os.environ.get("RIDGE", "build/release/ridge")
-    print(f"{'model':12} {'points':>6} {'grid s':>7} | replay: {'quality':>8} {'share':>7} | live: {'quality':>8} {'share':>7} {'s':>5}")
+    print(f"{'model':12} {'points':>6} {'grid s':>7} | replay: {'quality':>8} {'share':>7} | live: "
+          f"{'quality':>8} {'share':>7} {'s':>5}")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.model or list(MODELS):
             path = f"{folder}/{name}.onnx"
@@ -61,7 +62,8 @@ def main():
             quick = tune(ridge, [*common, "--seconds", options.quick_seconds, "--store", f"{folder}/{name}.quick"])
             quality, share = judged(grid, quick)
             replay = grid["replay"]
-            print(f"{name:12} {replay['points']:6} {grid['seconds']:7.0f} | replay: {100 * replay['quality']:6.1f} % {100 * replay['share']:5.1f} % | "
+            print(f"{name:12} {replay['points']:6} {grid['seconds']:7.0f} | replay: {100 * replay['quality']:6.1f} % "
+                  f"{100 * replay['share']:5.1f} % | "
                   f"live: {100 * quality:6.1f} % {100 * share:5.1f} % {quick['seconds']:5.0f}", flush=True)
             if options.out is None:
                 continue

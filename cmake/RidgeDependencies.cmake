@@ -46,7 +46,8 @@ target_link_libraries(ridge_utf8proc INTERFACE "${UTF8PROC_LIBRARY}")
 
 # ONNX Runtime: headers only, <onnxruntime_c_api.h>. The library is opened at run time.
 add_library(ridge_onnxruntime_headers INTERFACE)
-target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")
+target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE
+                           "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")
 target_compile_definitions(ridge_onnxruntime_headers INTERFACE ORT_API_MANUAL_INIT)
 
 # OpenCL: headers only, <CL/cl.h>. The loader is opened at run time.
@@ -75,7 +76,8 @@ set(proto_dir "${PROJECT_BINARY_DIR}/proto")
 file(MAKE_DIRECTORY "${proto_dir}")
 add_custom_command(
   OUTPUT "${proto_dir}/model_config.pb.cc" "${proto_dir}/model_config.pb.h"
-  COMMAND protobuf::protoc "--descriptor_set_in=${RIDGE_DEPS}/proto/inference.desc" "--cpp_out=${proto_dir}" model_config.proto
+  COMMAND protobuf::protoc "--descriptor_set_in=${RIDGE_DEPS}/proto/inference.desc" "--cpp_out=${proto_dir}"
+          model_config.proto
   DEPENDS "${RIDGE_DEPS}/proto/inference.desc"
   VERBATIM)
 add_library(ridge_model_config_proto STATIC "${proto_dir}/model_config.pb.cc")
@@ -92,7 +94,8 @@ target_compile_options(ridge_model_config_proto PRIVATE -w -O1)
 set(service_sources "${proto_dir}/grpc_service.pb.cc")
 add_custom_command(
   OUTPUT "${proto_dir}/grpc_service.pb.cc" "${proto_dir}/grpc_service.pb.h"
-  COMMAND protobuf::protoc "--descriptor_set_in=${RIDGE_DEPS}/proto/inference.desc" "--cpp_out=${proto_dir}" grpc_service.proto
+  COMMAND protobuf::protoc "--descriptor_set_in=${RIDGE_DEPS}/proto/inference.desc" "--cpp_out=${proto_dir}"
+          grpc_service.proto
   DEPENDS "${RIDGE_DEPS}/proto/inference.desc"
   VERBATIM)
 set(schema_dir "${PROJECT_SOURCE_DIR}/src/front/grpc/schema")
@@ -107,7 +110,8 @@ foreach(schema IN LISTS schemas)
   get_filename_component(stem "${schema}" NAME_WE)
   add_custom_command(
     OUTPUT "${proto_dir}/${stem}.pb.cc" "${proto_dir}/${stem}.pb.h"
-    COMMAND protobuf::protoc "--proto_path=${schema_dir}" "--proto_path=${proto_dir}" "--cpp_out=${proto_dir}" "${schema}"
+    COMMAND protobuf::protoc "--proto_path=${schema_dir}" "--proto_path=${proto_dir}" "--cpp_out=${proto_dir}"
+            "${schema}"
     DEPENDS "${schema}"
     VERBATIM)
   list(APPEND service_sources "${proto_dir}/${stem}.pb.cc")

@@ -51,8 +51,16 @@ function(ridge_folder name)
     list(FILTER sources INCLUDE REGEX "/config_(json|text)\\.cc$")
   endif()
   if(RIDGE_FUZZ)  # what serves connections is not linked
-    list(FILTER sources EXCLUDE REGEX "/client/(connection|exchange|server_target|grpc_protocol|http_protocol|inference_server|judgement|server_url|token_figures)\\.cc$")
-    list(FILTER sources EXCLUDE REGEX "/front/(access|control|describe|job_threads|log_settings|model_metrics|reloaded|text_metrics|tls|grpc/(api|call|infer_call|methods|reflection|stream_call|unary_call|unary_methods|watch_call)|http/(api|completion_queue|deadline|describe|http1_connection|http2_connection|infer_endpoint|io_thread|log_request|response_head|server|stream)|openai/(answer|endpoint))\\.cc$")
+    foreach(serving IN ITEMS
+            "client/(connection|exchange|server_target|grpc_protocol|http_protocol|inference_server|judgement)"
+            "client/(server_url|token_figures)"
+            "front/(access|control|describe|job_threads|log_settings|model_metrics|reloaded|text_metrics|tls)"
+            "front/grpc/(api|call|infer_call|methods|reflection|stream_call|unary_call|unary_methods|watch_call)"
+            "front/http/(api|completion_queue|deadline|describe|http1_connection|http2_connection|infer_endpoint)"
+            "front/http/(io_thread|log_request|response_head|server|stream)"
+            "front/openai/(answer|endpoint)")
+      list(FILTER sources EXCLUDE REGEX "/${serving}\\.cc$")
+    endforeach()
   endif()
 
   set(libraries "")
@@ -101,7 +109,8 @@ function(ridge_folder name)
   if(tests AND NOT RIDGE_FUZZ)
     add_executable(${name}_test ${tests})
     ridge_several_at_a_time(${name}_test)
-    target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} ${arg_TEST_LINK} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE
+                          ridge_${name} ${libraries} ${arg_TEST_LINK} GTest::gmock GTest::gtest_main)
     target_include_directories(${name}_test PRIVATE "${RIDGE_TEST_HEADERS}")
     target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # A test's subject is in the library; its own code only costs time to compile (-40 %).
@@ -146,7 +155,8 @@ function(ridge_embed target header function)
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed.cmake")
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DHEADER=${header}" "-DFUNCTION=${function}" "-DFILES=${files}" -P "${script}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DHEADER=${header}" "-DFUNCTION=${function}" "-DFILES=${files}"
+            -P "${script}"
     DEPENDS ${files} "${script}" "${PROJECT_SOURCE_DIR}/CMakeLists.txt"
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")

@@ -24,7 +24,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ridge)
 set(CPACK_PACKAGE_CONTACT "The ridge authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "plan, bench, tune and serve AI models beside the limits of the hardware")
-set(CPACK_PACKAGE_DESCRIPTION "Every figure stands beside its physical limit. Models run in ONNX Runtime or OpenVINO, which come as Python
+set(CPACK_PACKAGE_DESCRIPTION "Every figure stands beside its physical limit. Models run in ONNX Runtime or OpenVINO, \
+which come as Python
 wheels: python3 -m venv /opt/ridge && /opt/ridge/bin/pip install onnxruntime openvino")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/package")
 set(CPACK_SET_DESTDIR ON)
@@ -33,6 +34,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${RIDGE_DEPS}/openvino/openvino/libs")  # not a dependency: it is searched at run time
+# Not a dependency: it is searched at run time.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${RIDGE_DEPS}/openvino/openvino/libs")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-venv")  # for the engines: docs/install.md
 include(CPack)

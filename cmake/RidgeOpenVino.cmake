@@ -21,7 +21,8 @@ add_library(ridge_openvino MODULE ${sources})
 ridge_several_at_a_time(ridge_openvino)
 # OpenVINO's threads are TBB's; its library is in the process before the plugin is. Of the engines it links only what is
 # shared: with ONNX's messages in it, protobuf would find them registered twice and end the process.
-target_link_libraries(ridge_openvino PRIVATE ridge_engine_shared ridge_openvino_runtime ${RIDGE_DEPS}/openvino/openvino/libs/libtbb.so.12)
+target_link_libraries(ridge_openvino PRIVATE ridge_engine_shared ridge_openvino_runtime
+                                             ${RIDGE_DEPS}/openvino/openvino/libs/libtbb.so.12)
 # It shows one function; its copies of ridge's own code stay its own. The program finds OpenVINO, so its only path is to
 # what a package has beside it (install.cmake).
 target_link_options(ridge_openvino PRIVATE -Wl,--exclude-libs,ALL)

@@ -26,7 +26,8 @@ function(ridge_fake source name)
   add_library(fake_${name} MODULE "${PROJECT_SOURCE_DIR}/tests/support/${source}.cc")
   target_include_directories(fake_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(fake_${name} PRIVATE -O0)  # as tests
-  target_link_options(fake_${name} PRIVATE LINKER:-z,nodelete)  # what it has read stays until the process ends (scripted_gpus.h)
+  # What it has read stays until the process ends (scripted_gpus.h).
+  target_link_options(fake_${name} PRIVATE LINKER:-z,nodelete)
   set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
                                                 LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
   target_compile_definitions(fake_${name} PRIVATE ${ARGN})
@@ -75,7 +76,8 @@ endforeach()
 #   itself. They lie in a folder each and name none, as packages of python do.
 function(ridge_stub name)
   set(source "${PROJECT_BINARY_DIR}/test-support/${name}.cc")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "extern \"C\" int in_${name}();\nextern \"C\" int in_${name}() { return 1; }\n")
+  file(CONFIGURE OUTPUT "${source}"
+       CONTENT "extern \"C\" int in_${name}();\nextern \"C\" int in_${name}() { return 1; }\n")
   add_library(stub_${name} SHARED EXCLUDE_FROM_ALL "${source}")
   set_target_properties(stub_${name} PROPERTIES OUTPUT_NAME "ridge-${name}" VERSION 1 SKIP_BUILD_RPATH ON
                                                 LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")

@@ -20,10 +20,13 @@ function(ridge_script_test label name file)
   # all.
   set_property(TEST "${label}.${name}" PROPERTY COST 60)
   # pocl's compiled kernels are kept beside the build, whatever cache folder a test gives to ridge.
+  set(environment "RIDGE_PROC_ROOT=/dev/null" "RIDGE=$<TARGET_FILE:ridge>" "RIDGE_DEPS=${RIDGE_DEPS}"
+                  "RIDGE_SOURCE=${PROJECT_SOURCE_DIR}" "RIDGE_TEST_SUPPORT=${RIDGE_TEST_SUPPORT}"
+                  "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/test-cache/pocl")
   set_tests_properties(
     "${label}.${name}"
     PROPERTIES LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77
-               ENVIRONMENT "RIDGE_PROC_ROOT=/dev/null;RIDGE=$<TARGET_FILE:ridge>;RIDGE_DEPS=${RIDGE_DEPS};RIDGE_SOURCE=${PROJECT_SOURCE_DIR};RIDGE_TEST_SUPPORT=${RIDGE_TEST_SUPPORT};POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/test-cache/pocl")
+               ENVIRONMENT "${environment}")
   file(STRINGS "${file}" marks LIMIT_COUNT 20 REGEX "ctest: ")
   if(marks MATCHES "ctest: serial")
     set_tests_properties("${label}.${name}" PROPERTIES RUN_SERIAL ON)
@@ -50,7 +53,8 @@ foreach(label protocol process models package)
     get_filename_component(name "${script}" NAME_WE)
     string(REGEX REPLACE "^test_" "" name "${name}")
     ridge_script_test(${label} "${name}" "${script}"
-                      COMMAND "${python}" -m pytest -q -rs -p no:cacheprovider -p no:schemathesis -p no:anyio "--rootdir=${PROJECT_SOURCE_DIR}/tests" "${script}")
+                      COMMAND "${python}" -m pytest -q -rs -p no:cacheprovider -p no:schemathesis -p no:anyio
+                              "--rootdir=${PROJECT_SOURCE_DIR}/tests" "${script}")
   endforeach()
 endforeach()
 

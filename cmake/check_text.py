@@ -131,9 +131,11 @@ def main():
         complaints.extend((narrow_complaints if NARROW.fullmatch(name) else wide_complaints)(name, text))
         for match in LINK.finditer(text if path.suffix == ".md" or name == "llms.txt" else ""):
             if not (path.parent / match[1]).exists():
-                complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, which does not exist")
+                complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, "
+                                  "which does not exist")
     if claims_page.filled(page := claims_page.PAGE.read_text()) != page:
-        complaints.append("docs/claims.md: differs from data/claims.csv or data/corrections.csv; cmake/claims_page.py writes it")
+        complaints.append("docs/claims.md: differs from data/claims.csv or data/corrections.csv; "
+                          "cmake/claims_page.py writes it")
     complaints.extend(f"data/explain/en/claims.md: has no entry of {claim} with its statement"
                       for claim in claims_page.unexplained())
     complaints.extend(check_guides.complaints())

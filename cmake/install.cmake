@@ -11,17 +11,21 @@ set(libraries "")
 if(DEFINED ENV{RIDGE_PATCHELF})
   file(GLOB plugins "${root}/lib/ridge/libridge_*")
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "${program}" MODULES ${plugins} RESOLVED_DEPENDENCIES_VAR libraries
-       PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z|ssl|crypto)\\.so\\..*|libopenvino.*|libtbb\\.so\\..*)$")
+       PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z|ssl|crypto)\\.so\\." "^libopenvino"
+                           "^libtbb\\.so\\.")
   foreach(library IN LISTS libraries)
     get_filename_component(name "${library}" NAME)
     file(COPY_FILE "${library}" "${root}/lib/ridge/${name}")
-    execute_process(COMMAND "$ENV{RIDGE_PATCHELF}" --set-rpath "$ORIGIN" "${root}/lib/ridge/${name}" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND "$ENV{RIDGE_PATCHELF}" --set-rpath "$ORIGIN" "${root}/lib/ridge/${name}"
+                    COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 endif()
 execute_process(
-  COMMAND "${python}" "${source}/packaging/notices.py" "${build}" "${deps}" "${root}/share/doc/ridge/THIRD-PARTY-NOTICES" ${libraries} ${static_libraries}
+  COMMAND "${python}" "${source}/packaging/notices.py" "${build}" "${deps}"
+          "${root}/share/doc/ridge/THIRD-PARTY-NOTICES" ${libraries} ${static_libraries}
   COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND "${python}" "${source}/packaging/man_pages.py" "${version}" "${root}/share/man/man1" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${python}" "${source}/packaging/man_pages.py" "${version}" "${root}/share/man/man1"
+                COMMAND_ERROR_IS_FATAL ANY)
 
 set(completion_bash "bash-completion/completions/ridge")
 set(completion_zsh "zsh/vendor-completions/_ridge")

@@ -16,9 +16,12 @@ SOURCES = {"first": "the first run", "library": "the vendor's library in the sam
 REMEDIES = {
     "": "",
     "clock": "look at the clocks and what slows them: ridge power; then measure again when the GPU is idle",
-    "memory": "above: the last cache answered; below: another process uses the memory, or error correction costs: ridge doctor --area gpu",
-    "kernel": "compare the page of ridge bench device and report it with this file: a kernel of ridge does not reach what it should",
-    "link": "check the link's generation and width: ridge doctor --area gpu; then the slot, and the NUMA node of the process",
+    "memory": "above: the last cache answered; below: another process uses the memory, or error correction costs: "
+              "ridge doctor --area gpu",
+    "kernel": "compare the page of ridge bench device and report it with this file: a kernel of ridge does not reach "
+              "what it should",
+    "link": "check the link's generation and width: ridge doctor --area gpu; then the slot, "
+            "and the NUMA node of the process",
     "launch": "look for other load on the CPUs, and at their clocks: ridge doctor",
     "busy": "end what else uses the GPU or the CPUs and check again",
     "graph": "measure again with one caller; then report it: a graph is never slower than what it replays",
@@ -32,7 +35,8 @@ REMEDIES = {
 # A reason that says that the GPU has no such unit: nothing is wrong, and nothing can be done.
 ABSENT = re.compile(r"do not multiply")
 # One that says something is missing here, not that something is wrong.
-MISSING = re.compile(r"open library|[Nn]o such file|not found|No module named|has no (?!kernel )|only with|not available|was not built|not compiled in")
+MISSING = re.compile(r"open library|[Nn]o such file|not found|No module named|has no (?!kernel )|only with"
+                     r"|not available|was not built|not compiled in")
 
 
 class NotPossible(Exception):

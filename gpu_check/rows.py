@@ -166,8 +166,8 @@ def experiment(check, name):
     counts = {verdict: count for verdict, count in document["verdicts"].items() if count}
     found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     if not document["cases"]:
-        raise NotPossible(UNMEASURED,
-                          "time") if "not measured" in counts else NotPossible("nothing of it can be tested on this GPU", "")
+        raise (NotPossible(UNMEASURED, "time") if "not measured" in counts
+               else NotPossible("nothing of it can be tested on this GPU", ""))
     # A contradicted claim is a result: the claims are those of guides. A wrong number ends the verb.
     made = [yes_or_no(f"lab.{name}", f"experiment {name}", True, "results equal the reference's", found, "")]
     if name == "matmul_tensor":

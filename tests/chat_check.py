@@ -53,10 +53,12 @@ def main():
         streamed = text_of_stream(chat(server.port, model, stream=True))
         if streamed != text:
             raise SystemExit(f"check failed: the stream says {streamed!r}, the whole answer {text!r}")
-        print(f"check passed: {model}: {usage['prompt_tokens']} tokens asked, {usage['completion_tokens']} answered, streamed the same: {text!r}", flush=True)
+        print(f"check passed: {model}: {usage['prompt_tokens']} tokens asked, {usage['completion_tokens']} answered, "
+              f"streamed the same: {text!r}", flush=True)
         if options.serve:
             print(f"curl localhost:{server.port}/v1/chat/completions -H 'Content-Type: application/json' "
-                  f"-d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}],\"max_tokens\":32}}'", flush=True)
+                  f"-d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}],"
+                  f"\"max_tokens\":32}}'", flush=True)
             server.process.wait()
     except KeyboardInterrupt:
         pass

@@ -241,7 +241,8 @@ def check(server, model, file, count, concurrency):
     if wrong:
         complaints.append(f"{wrong} answers differ from the in-process result, by up to {worst:.3g}")
     latency_ms = numpy.array([latency for _, latency, _ in answers] or [float("nan")]) * 1e3
-    figures = (f"{model}: {len(answers)} of {count} requests answered, concurrency {concurrency}: {len(answers) / seconds:.1f} requests/s, "
+    figures = (f"{model}: {len(answers)} of {count} requests answered, concurrency {concurrency}: "
+               f"{len(answers) / seconds:.1f} requests/s, "
                f"p50 {numpy.percentile(latency_ms, 50):.2f} ms, p99 {numpy.percentile(latency_ms, 99):.2f} ms, "
                f"max abs difference from in-process {worst:.2g}")
     return figures, complaints

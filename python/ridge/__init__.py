@@ -66,7 +66,8 @@ class Result:
         return []
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
+        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+                       f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
                        for name, text in self._rows())
         return f"<table>{rows}</table>"
 
@@ -127,7 +128,8 @@ class Bench(Result):
                  f"{self.engine} {self.engine_version} on {self.device}, {self.instances} × {self.threads} threads"),
                 ("latency (measured)",
                  f"{_number(self.latency_ms.mean, 'ms')} ± {_number(self.ci95_percent, '%')} at 95 %, "
-                                       f"p50 {_number(self.latency_ms.p50, 'ms')}, p99 {_number(self.latency_ms.p99, 'ms')}"),
+                                       f"p50 {_number(self.latency_ms.p50, 'ms')}, "
+                                       f"p99 {_number(self.latency_ms.p99, 'ms')}"),
                 ("throughput (measured)", _number(self.throughput_per_s, "rows/s")),
                 ("bound (derived)", _bound(self.bound_ms, self.limiter)),
                 ("share of the limit", _number(self.percent_of_limit, "%") if self.bound_ms else "not known"),
@@ -152,7 +154,8 @@ class Tuning(Result):
     def _rows(self):
         sides = [(name,
                   f"{side.engine} {side.precision}, {side.instances} × {side.threads} threads, batch {side.batch}: "
-                        f"{_number(side.throughput_per_s, 'rows/s')}, p99 {_number(side.latency_ms.p99, 'ms')} (measured)")
+                        f"{_number(side.throughput_per_s, 'rows/s')}, p99 {_number(side.latency_ms.p99, 'ms')} "
+                        "(measured)")
                  for name, side in (("untuned", self.baseline), ("tuned", self.best)) if side]
         return [*sides, ("conclusion", self.conclusion), ("repository", self.repository or "not written")]
 

@@ -80,7 +80,8 @@ TEMPLATES = {
     {%- if message.content is string -%}
         {{- message.content | trim }}
     {%- else -%}
-        {%- for part in message.content if part.type == 'text' %}{{ part.text }}{% if not loop.last %} {% endif %}{% endfor -%}
+        {%- for part in message.content if part.type == 'text' %}{{ part.text }}{% if not loop.last %} {% endif
+        %}{% endfor -%}
     {%- endif -%}
     {{- '<|im_end|>' + '\\n' -}}
 {%- endfor -%}
@@ -93,7 +94,8 @@ TEMPLATES = {
     {% set ns.n = ns.n + 1 %}
     {% set ns.seen = ns.seen + [message.role] %}
     {% if message.role == 'system' %}{% continue %}{% endif %}
-  [{{ loop.index }}/{{ loop.length }} {{ loop.revindex0 }} {{ loop.previtem.role if loop.previtem is defined else 'none' }}] {{ message.role | upper }}:
+  [{{ loop.index }}/{{ loop.length }} {{ loop.revindex0 }} {{
+      loop.previtem.role if loop.previtem is defined else 'none' }}] {{ message.role | upper }}:
     {%+ if loop.first %}first{% endif +%}
     {% if ns.n > 4 %}{% break %}{% endif %}
     {% else %}
@@ -166,7 +168,8 @@ answer {{ ns.n }}
 {{- bos_token }}
 {%- for message in loop_messages %}
     {%- if message["role"] == "user" %}
-        {%- if tools is not none and tools is defined and (message == (loop_messages | selectattr("role", "equalto", "user") | list | last)) %}
+        {%- if tools is not none and tools is defined
+               and (message == (loop_messages | selectattr("role", "equalto", "user") | list | last)) %}
             {{- "[TOOLS] [" }}
             {%- for tool in tools %}
                 {%- set tool = tool.function %}
@@ -222,7 +225,8 @@ answer {{ ns.n }}
 {%- set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}
 {%- for message in messages[::-1] %}
     {%- set index = (messages|length - 1) - loop.index0 %}
-    {%- if ns.multi_step_tool and message.role == "user" and message.content is string and not(message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}
+    {%- if ns.multi_step_tool and message.role == "user" and message.content is string and not(
+               message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}
         {%- set ns.multi_step_tool = false %}
         {%- set ns.last_query_index = index %}
     {%- endif %}
@@ -240,7 +244,8 @@ answer {{ ns.n }}
             {%- set content = content.split('</think>')[-1].lstrip('\\n') %}
         {%- endif %}
         {%- if loop.index0 > ns.last_query_index and (loop.last or (not loop.last and reasoning_content)) %}
-            {{- '<|im_start|>' + message.role + '\\n<think>\\n' + reasoning_content.strip('\\n') + '\\n</think>\\n\\n' + content.lstrip('\\n') }}
+            {{- '<|im_start|>' + message.role + '\\n<think>\\n' + reasoning_content.strip('\\n')
+                + '\\n</think>\\n\\n' + content.lstrip('\\n') }}
         {%- else %}
             {{- '<|im_start|>' + message.role + '\\n' + content }}
         {%- endif %}
@@ -249,7 +254,8 @@ answer {{ ns.n }}
                 {%- if (loop.first and content) or (not loop.first) %}{{- '\\n' }}{%- endif %}
                 {%- if tool_call.function %}{%- set tool_call = tool_call.function %}{%- endif %}
                 {{- '<tool_call>\\n{"name": "' }}{{- tool_call.name }}{{- '", "arguments": ' }}
-                {%- if tool_call.arguments is string %}{{- tool_call.arguments }}{%- else %}{{- tool_call.arguments | tojson }}{%- endif %}
+                {%- if tool_call.arguments is string %}{{- tool_call.arguments }}
+                {%- else %}{{- tool_call.arguments | tojson }}{%- endif %}
                 {{- '}\\n</tool_call>' }}
             {%- endfor %}
         {%- endif %}
@@ -280,7 +286,8 @@ answer {{ ns.n }}
     {%- if message['content'] is string -%}{{ message['content'] | trim }}
     {%- elif message['content'] is iterable -%}
         {%- for item in message['content'] -%}
-            {%- if item['type'] == 'image' -%}{{ '<image>' }}{%- elif item['type'] == 'text' -%}{{ item['text'] | trim }}{%- endif -%}
+            {%- if item['type'] == 'image' -%}{{ '<image>' }}
+            {%- elif item['type'] == 'text' -%}{{ item['text'] | trim }}{%- endif -%}
         {%- endfor -%}
     {%- else -%}{{ raise_exception("Invalid content type") }}{%- endif -%}
     {{ '<end_of_turn>\\n' }}
@@ -292,7 +299,8 @@ answer {{ ns.n }}
     {%- elif spec.type in ['integer', 'number'] -%}number
     {%- elif spec['type'] == 'object' -%}
 { {%- for name, inner in spec.properties.items() | sort -%}
-{{ name }}{{ '?' if name not in (spec.required or []) }}: {{ render_type(inner, depth=depth + 1) }}{{ ', ' if not loop.last }}
+{{ name }}{{ '?' if name not in (spec.required or []) }}: {{ render_type(inner, depth=depth + 1)
+}}{{ ', ' if not loop.last }}
 {%- endfor -%} }
     {%- else -%}{{ spec.type | default('any') }}{%- if 'default' in spec %} = {{ spec.default }}{% endif -%}
     {%- endif -%}
@@ -306,8 +314,10 @@ type {{ tool.function.name | title }} = (_: {{ render_type(tool.function.paramet
 }
 {% endset %}
 {{ body | trim }}
-{%- for role, group in {'user': 1, 'tool': 2}.items() %} {{ role }}{{ group }}={{ messages | selectattr('role', 'eq', role) | list | length }}{% endfor %}
- {{ messages | rejectattr('content') | map(attribute='role') | list }} {{ messages | map(attribute='name', default='-') | join(' ') }}
+{%- for role, group in {'user': 1, 'tool': 2}.items() %} {{ role }}{{ group }}={{
+    messages | selectattr('role', 'eq', role) | list | length }}{% endfor %}
+ {{ messages | rejectattr('content') | map(attribute='role') | list }} {{
+    messages | map(attribute='name', default='-') | join(' ') }}
 """,
 }
 
@@ -316,30 +326,36 @@ EXPRESSIONS = [
     "1 < 2 < 3, 3 > 2 >= 2, 1 == 1.0, true == 1",
     "'a' ~ 1 ~ none ~ true ~ 1.5 ~ [1, 'x', none] ~ {'k': 'v\"\\''}", "not x and not false or true",
     "'ab' * 3, [1] * 2", "1e20, 0.1 + 0.2, 1e-7, 100.0, 1e16",
-    "'a,b,,c'.split(','), ' a  b '.split(), 'a b c d'.split(' ', 2), 'a b c'.split(none, 1), 'a b c d'.rsplit(' ', 1), 'a  b  c '.rsplit(none, 1), ' a b '.split(none, 1), ' a b '.rsplit(none, 1)",
+    "'a,b,,c'.split(','), ' a  b '.split(), 'a b c d'.split(' ', 2), 'a b c'.split(none, 1), 'a b c d'.rsplit(' ', 1), "
+    "'a  b  c '.rsplit(none, 1), ' a b '.split(none, 1), ' a b '.rsplit(none, 1)",
     "'  x '.strip(), 'xxaxx'.strip('x'), 'xyaxy'.lstrip('xy'), 'axy'.rstrip('yx')",
     "'Straße éa'.upper(), 'ÀB'.lower(), \"they're bill's\".title(), 'hELLO wORLD'.capitalize()",
     "'hello world-x (y)' | title, 'ABC' | lower, 'abc' | upper, 'aBC' | capitalize",
     "'banana'.replace('a', 'o'), 'banana'.replace('a', 'o', 2), 'ab'.replace('', '-'), 'banana' | replace('an', '')",
-    "'banana'.find('n'), 'banana'.rfind('n'), 'banana'.find('z'), 'banana'.count('an'), 'banana'.index('b'), 'üb'.find('b')",
+    "'banana'.find('n'), 'banana'.rfind('n'), 'banana'.find('z'), 'banana'.count('an'), 'banana'.index('b'), "
+    "'üb'.find('b')",
     "'héllo'[1], 'héllo'[-1], 'héllo'[1:3], 'héllo'[::-1], 'héllo'[:-2], 'abc'[5:], 'abc'[-10:2]",
     "[1,2,3,4][1:3], [1,2,3,4][::-1], [1,2,3,4][::2], [1,2,3,4][-2:], (1,2,3)[1:], [1,2][9] is defined",
     "[3,1,2] | sort, ['b','A','c'] | sort, [3,1,2] | sort(reverse=true), ['b','A'] | sort(case_sensitive=true)",
     "[1,2,3] | sum, [1,2.5] | sum, [{'a':1},{'a':2}] | sum(attribute='a')",
     "[1,2,3] | first, [1,2,3] | last, [] | first is defined, 'abc' | first, 'abc' | last",
     "[1,2,3] | map('string') | list, ['a','b'] | map('upper') | join('-')",
-    "[1,0,2] | select | list, [1,2,3] | select('odd') | list, [1,2,3] | reject('gt', 1) | list, [1,2,3] | select('in', [1,3]) | list", "[1,2] | length, 'äö' | length, {} | length, x | length",
+    "[1,0,2] | select | list, [1,2,3] | select('odd') | list, [1,2,3] | reject('gt', 1) | list, [1,2,3] | select('in', "
+    "[1,3]) | list", "[1,2] | length, 'äö' | length, {} | length, x | length",
     "x | default('d'), '' | default('d'), '' | default('d', true), none | default('d'), false | d('e', boolean=true)",
     "'12' | int, '12.7' | int, 'x' | int, 'x' | int(5), 3.9 | int, ' 7 ' | int, '1.5' | float, 'y' | float",
     "2.5 | round, 2.675 | round(2), 2.4 | round(method='ceil'), -2.5 | round, 2.45 | round(1, 'floor'), 5 | round",
     "-3 | abs, -2.5 | abs, [1,5,3] | max, ['b','A'] | min",
     "{'b':1,'a':2} | dictsort, {'b':1,'a':2} | dictsort(by='value', reverse=true), {'a':1} | items | list",
-    "{'a':{'b':[1,2]}} | tojson, {'b':1,'a':'ü\"\\n\\u0001<>'} | tojson(sort_keys=true), [1.0, 1e20, none, true] | tojson",
+    "{'a':{'b':[1,2]}} | tojson, {'b':1,'a':'ü\"\\n\\u0001<>'} | tojson(sort_keys=true), [1.0, 1e20, none, "
+    "true] | tojson",
     "{'a':[1,{'b':[]}], 'c':{}} | tojson(indent=2)",
     "{'a':[1,2]} | tojson(separators=(',', ':')), 'é' | tojson(ensure_ascii=true), '🙂' | tojson(ensure_ascii=true)",
     "'a\\nb\\n\\nc' | indent, 'a\\nb' | indent(2, true), 'a\\n\\nb' | indent('> ', blank=true)",
-    "x is defined, x is undefined, none is none, 'a' is string, 1 is number, true is number, true is integer, 1.0 is float, true is boolean",
-    "{} is mapping, [] is sequence, 'a' is iterable, [] is iterable, 1 is iterable, 3 is odd, 4 is even, 9 is divisibleby 3, 1 is eq 1, 2 is in [1,2], true is true, 1 is true, 'a' is lower, 'A1' is upper",
+    "x is defined, x is undefined, none is none, 'a' is string, 1 is number, true is number, true is integer, "
+    "1.0 is float, true is boolean",
+    "{} is mapping, [] is sequence, 'a' is iterable, [] is iterable, 1 is iterable, 3 is odd, 4 is even, "
+    "9 is divisibleby 3, 1 is eq 1, 2 is in [1,2], true is true, 1 is true, 'a' is lower, 'A1' is upper",
     "'a' in 'abc', 'a' in ['a'], 'k' in {'k': 1}, 'z' not in 'abc', 1 in [1.0]",
     "range(3) | list, range(1, 7, 2) | list, range(3, 0, -1) | list", "dict(a=1, b='x'), dict({'a': 1}, b=2)",
     "'abc'.startswith('a'), 'abc'.endswith(('b', 'c')), 'abc'.startswith(('x', 'y'))",
@@ -351,26 +367,49 @@ EXPRESSIONS = [
     "[1,2,3] | reverse | list, 'abc' | reverse, [1,1,2,'a','A'] | unique | list",
     "'x' if x is not defined and 1 else 'y'", "['a', 'b'] | join(', ') | upper ~ '!'",
     "[{'a': {'b': 2}}, {'a': {'b': 1}}] | sort(attribute='a.b') | map(attribute='a.b') | list",
-    "[{'a': 1}, {'b': 2}] | selectattr('a', 'defined') | list, [{'a': 1}, {'a': 2}] | rejectattr('a', '==', 1) | list, [{'a': 0}, {'a': 2}] | selectattr('a') | list", "strftime_now('%Y-%m-%d')", "'\\x41\\u00e9\\t'",
+    "[{'a': 1}, {'b': 2}] | selectattr('a', 'defined') | list, [{'a': 1}, {'a': 2}] | rejectattr('a', '==', 1) | list, "
+    "[{'a': 0}, {'a': 2}] | selectattr('a') | list", "strftime_now('%Y-%m-%d')", "'\\x41\\u00e9\\t'",
     "1_000, 7 if false else 1",
     "[1, 2] == [1, 2], (1, 2) == [1, 2], {'a': 1} == {'a': 1.0}, 'a' < 'b', [1, 2] < [1, 3]",
     "true + 1, 'a' | string, 5 | string | length, none | string, x | trim, ' a ' | trim, 'xax' | trim('x')",
     "1 | tojson | safe ~ '<a>' | safe", "[1, [2, (3, 'x')], {'d': {}}]", "'a' if 0 else 'b' if '' else 'c'",
     "namespace(a=1).a, namespace(a=1).b is defined",
     # Filters that go through nothing.
-    "none | selectattr('type', 'equalto', 'x') | list | length, none | map('upper') | list, none | rejectattr('a') | list, none | map(attribute='a') | join, 0 | select | list, x | reject('nothing') | list",
+    "none | selectattr('type', 'equalto', 'x') | list | length, none | map('upper') | list, "
+    "none | rejectattr('a') | list, none | map(attribute='a') | join, 0 | select | list, x | reject('nothing') | list",
     # Markup: its + escapes the other side.
-    "'<a>' | safe + '<b>\"', '<b>&' + ('<a>' | safe), ('<a>' | safe) + ('<b>' | safe), ('<a>' | safe) ~ '<b>', ('<' | safe) * 2, ('<a>' | safe) + 'x' + '<'", "('<a>' | safe | upper) + '<', ('a<' | safe)[1:] + '<', ('<a' | safe)[0] + '<', (' <' | safe | trim) + '<', ('<' | safe | lower | string) + '<', ('<a>' | safe | reverse) + '<', ('<' | safe | replace('<', '>')) + '<', ('<' | safe | title) + '<'",
-    "('<' | safe).strip() + '<', ('<,' | safe).split(',')[0] + '<', ('<' | safe).replace('<', '>') , ('<' | safe).join(['<', '>' | safe]), ('<{}' | safe).format('<'), ('<%s' | safe) % '<', '%s' % ('<' | safe) + '<', ('<' | safe).upper() + '<', ('a<b' | safe).partition('<')[0] + '<'",
-    "['<' | safe, ('<' | safe) == '<', {'<' | safe: 1}['<']], '<' | safe is escaped, '<' is escaped, '<a \\'\"&>' | e, '<' | e | e, ('<' | safe | tojson) + '<', ('a\nb' | safe | indent) + '<', ('<' | safe) | capitalize + '<'",
+    "'<a>' | safe + '<b>\"', '<b>&' + ('<a>' | safe), ('<a>' | safe) + ('<b>' | safe), ('<a>' | safe) ~ '<b>', "
+    "('<' | safe) * 2, ('<a>' | safe) + 'x' + '<'",
+    "('<a>' | safe | upper) + '<', ('a<' | safe)[1:] + '<', ('<a' | safe)[0] + '<', (' <' | safe | trim) + '<', "
+    "('<' | safe | lower | string) + '<', ('<a>' | safe | reverse) + '<', ('<' | safe | replace('<', '>')) + '<', "
+    "('<' | safe | title) + '<'",
+    "('<' | safe).strip() + '<', ('<,' | safe).split(',')[0] + '<', ('<' | safe).replace('<', '>') , "
+    "('<' | safe).join(['<', '>' | safe]), ('<{}' | safe).format('<'), ('<%s' | safe) % '<', "
+    "'%s' % ('<' | safe) + '<', ('<' | safe).upper() + '<', ('a<b' | safe).partition('<')[0] + '<'",
+    "['<' | safe, ('<' | safe) == '<', {'<' | safe: 1}['<']], '<' | safe is escaped, '<' is escaped, '<a \\'\"&>' | e, "
+    "'<' | e | e, ('<' | safe | tojson) + '<', ('a\nb' | safe | indent) + '<', ('<' | safe) | capitalize + '<'",
     # Keys of any kind.
-    "{0: 'a', 1: 'b', 512: 'c'}[512], {1: 'a'}[true], {1: 'a', true: 'b'}, {1.0: 'x'}[1], {none: 1}[none], {(1, 'a'): 2}[(1, 'a')], {1: 2}.get(1), {1: 2}.get('1', 7), 1 in {1: 2}, '1' in {1: 2}, {1: 2}['1'] is defined", "{0: 'a', 'k': {1.5: 2, none: 3, false: 4}} | tojson, {2: 'b', 1: 'a'} | tojson(sort_keys=true), {2: 'b', 1: 'a'} | dictsort, {0: 1}.items() | list, {0: 1} | items | list, {3: 1}.keys() | list, {3: 1} | list",
+    "{0: 'a', 1: 'b', 512: 'c'}[512], {1: 'a'}[true], {1: 'a', true: 'b'}, {1.0: 'x'}[1], {none: 1}[none], {(1, 'a'): "
+    "2}[(1, 'a')], {1: 2}.get(1), {1: 2}.get('1', 7), 1 in {1: 2}, '1' in {1: 2}, {1: 2}['1'] is defined",
+    "{0: 'a', 'k': {1.5: 2, none: 3, false: 4}} | tojson, {2: 'b', 1: 'a'} | tojson(sort_keys=true), {2: 'b', 1: "
+    "'a'} | dictsort, {0: 1}.items() | list, {0: 1} | items | list, {3: 1}.keys() | list, {3: 1} | list",
     "{0: 'a'}, {1: 1} == {1.0: 1}, {'b': 1}.copy(), [1].copy()",
     # Formats.
-    "'{} and {}'.format(1, 'a'), '{1}{0}{1}'.format('a', 'b'), '{name!r}: {y[0]} {z[k]}'.format(name='n', y=[5], z={'k': 2}), '{{}}'.format(), '{:>5}|{:<5}|{:^5}|{:*^6}|{:05d}|{:+}|{:,}'.format('a', 'b', 'c', 'd', 42, 7, 1234567)",
-    "'{:.2f} {:e} {:g} {:%} {:x} {:#x} {:b} {:#o} {:X}'.format(3.14159, 12345.678, 0.0001, 0.256, 255, 255, 5, 8, 255), '{:.3}'.format('abcdef'), '{:{}}|'.format('a', 4), '{:6.1f}|{:<6}|{:06.2f}'.format(2.25, 1.5, -1.5), '{} {} {}'.format(none, true, [1, 'a'])",
-    "'%s is %d years, %5.1f%% %r %x %05d %-5s| %+d %5s' % ('a', 3, 2.25, 'q', 255, 42, 'l', 7, 'r'), '%(a)s %(b)d' % {'a': 1, 'b': 2}, '%s' % 'x', '%s' % [1, 'a'], '%d' % 3.7, '%i' % true, '%s' % none, '%%' % ()", "'%s-%s' | format('a', 1), '%(a)s' | format(a=2), 'a' | center(4) ~ '|', '%.3s' % 'abcdef', '%-8.3f|' % 3.14159, '%e' % 12.5",
-    "'ab'.center(7), 'ab'.center(6, '*'), 'a'.center(4) ~ '|', 'ab'.ljust(4, '.'), 'ab'.rjust(4), '42'.zfill(5), '-42'.zfill(5), '+4'.zfill(4), 'abc'.zfill(2)", "'a1'.isalnum(), 'a b'.isalnum(), ''.isalnum(), '\u00e9\u4e2d1'.isalnum(), '12'.isdecimal(), 'a'.isascii(), '\u00e9'.isascii(), 'abcb'.rindex('b'), 'a-b-c'.partition('-'), 'a-b-c'.rpartition('-'), 'abc'.partition('x'), 'abc'.rpartition('x')",
+    "'{} and {}'.format(1, 'a'), '{1}{0}{1}'.format('a', 'b'), '{name!r}: {y[0]} {z[k]}'.format(name='n', y=[5], "
+    "z={'k': 2}), '{{}}'.format(), '{:>5}|{:<5}|{:^5}|{:*^6}|{:05d}|{:+}|{:,}'.format('a', 'b', 'c', 'd', 42, 7, "
+    "1234567)",
+    "'{:.2f} {:e} {:g} {:%} {:x} {:#x} {:b} {:#o} {:X}'.format(3.14159, 12345.678, 0.0001, 0.256, 255, 255, 5, 8, "
+    "255), '{:.3}'.format('abcdef'), '{:{}}|'.format('a', 4), '{:6.1f}|{:<6}|{:06.2f}'.format(2.25, 1.5, -1.5), "
+    "'{} {} {}'.format(none, true, [1, 'a'])",
+    "'%s is %d years, %5.1f%% %r %x %05d %-5s| %+d %5s' % ('a', 3, 2.25, 'q', 255, 42, 'l', 7, 'r'), "
+    "'%(a)s %(b)d' % {'a': 1, 'b': 2}, '%s' % 'x', '%s' % [1, 'a'], '%d' % 3.7, '%i' % true, '%s' % none, '%%' % ()",
+    "'%s-%s' | format('a', 1), '%(a)s' | format(a=2), 'a' | center(4) ~ '|', '%.3s' % 'abcdef', '%-8.3f|' % 3.14159, "
+    "'%e' % 12.5",
+    "'ab'.center(7), 'ab'.center(6, '*'), 'a'.center(4) ~ '|', 'ab'.ljust(4, '.'), 'ab'.rjust(4), '42'.zfill(5), "
+    "'-42'.zfill(5), '+4'.zfill(4), 'abc'.zfill(2)",
+    "'a1'.isalnum(), 'a b'.isalnum(), ''.isalnum(), '\u00e9\u4e2d1'.isalnum(), '12'.isdecimal(), 'a'.isascii(), "
+    "'\u00e9'.isascii(), 'abcb'.rindex('b'), 'a-b-c'.partition('-'), 'a-b-c'.rpartition('-'), 'abc'.partition('x'), "
+    "'abc'.rpartition('x')",
 ]
 # Templates that both refuse.
 REFUSED = ["{{ x.y }}", "{{ 1 + 'a' }}", "{% for %}", "{% if 1 %}", "{{ 'a' }", "{{ [1 }}", "{% endif %}",
@@ -382,20 +421,26 @@ REFUSED = ["{{ x.y }}", "{{ 1 + 'a' }}", "{% for %}", "{% if 1 %}", "{{ 'a' }", 
            "{{ {1: 1, 'a': 2} | tojson(sort_keys=true) }}",
            "{{ namespace(a=1) | tojson }}", "{{ range(1000000) }}", "{% break %}", "{{ 'a' 1 }}", "{{ {1 2} }}", "{# x",
            "{% raw %} x"]
-BLOCKS = ["{% if false %}{{ 1 | nofilter }}{% elif false %}{{ 1 is notest }}{% endif %}{{ 2 if false else 3 }}{{ 1 | nofilter if false }}", "a\n  {% if true %}\n  b\n  {% endif %}\n  c\n", "{% if true -%}  \n x {%- endif %} y", "  {{- 1 -}}  \n", "  {#- c -#}  z", "  {# c #}\nz", "x {#+ c #}", "{%- set a = 1 -%}\n\n{{ a }}\n\n",
+BLOCKS = ["{% if false %}{{ 1 | nofilter }}{% elif false %}{{ 1 is notest }}{% endif %}{{ 2 if false else 3 }}"
+          "{{ 1 | nofilter if false }}", "a\n  {% if true %}\n  b\n  {% endif %}\n  c\n",
+          "{% if true -%}  \n x {%- endif %} y", "  {{- 1 -}}  \n", "  {#- c -#}  z", "  {# c #}\nz", "x {#+ c #}",
+          "{%- set a = 1 -%}\n\n{{ a }}\n\n",
           "{% for i in [1,2] %}{{ i }}{% set j = i %}{% endfor %}{{ j is defined }}",
           "{% set a %}\nx{{ 1 }}\n{% endset %}[{{ a }}]", "{% set a | upper | trim %} x {% endset %}[{{ a }}]",
           "{% set a, b = 1, 2 %}{{ a }}{{ b }}",
-          "{% for i in range(3) %}{% for j in range(2) %}{{ loop.index }}{{ loop.depth }}{% endfor %}{{ loop.cycle('a', 'b') }}{% endfor %}", "{% for i in [1,1,2] %}{{ loop.changed(i) }}{% endfor %}",
+          "{% for i in range(3) %}{% for j in range(2) %}{{ loop.index }}{{ loop.depth }}{% endfor %}"
+          "{{ loop.cycle('a', 'b') }}{% endfor %}", "{% for i in [1,1,2] %}{{ loop.changed(i) }}{% endfor %}",
           "{% for i in [] %}{% else %}none{% endfor %}",
           "{% for k in {'a': 1, 'b': 2} %}{{ k }}{% endfor %}{% for c in 'xü' %}{{ c }}.{% endfor %}",
           "{% for k, v in {'a': 1}.items() %}{{ k }}={{ v }}{% endfor %}",
           "{% for i in [1,2,3,4] if i is even %}{{ loop.index }}:{{ i }}/{{ loop.length }} {% endfor %}",
-          "{% macro m(a, b='x') %}<{{ a }}{{ b }}{{ c }}>{% endmacro %}{% set c = 9 %}{{ m(1) }}{{ m(1, 2) }}{{ m(b=3) }}",
+          "{% macro m(a, b='x') %}<{{ a }}{{ b }}{{ c }}>{% endmacro %}{% set c = 9 %}{{ m(1) }}{{ m(1, 2) }}"
+          "{{ m(b=3) }}",
           "{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(5) }}",
           "{% raw -%}\n {{ a }} {%- endraw %} b", "line\r\nother\r",
           "{% if x %}a{% elif not x %}b{% else %}c{% endif %}", "é{{ '\u4e2d' }}\n\n",
-          "{% set ns = namespace(found=false) %}{% for i in [1,2] %}{% if i == 2 %}{% set ns.found = true %}{% endif %}{% endfor %}{{ ns.found }}", "   {%+ if true %} x{% endif %}", "\t{% if true %}\n\tx\n\t{% endif %}\n"]
+          "{% set ns = namespace(found=false) %}{% for i in [1,2] %}{% if i == 2 %}{% set ns.found = true %}{% endif %}"
+          "{% endfor %}{{ ns.found }}", "   {%+ if true %} x{% endif %}", "\t{% if true %}\n\tx\n\t{% endif %}\n"]
 
 
 def rendered(template, variables):
@@ -450,7 +495,8 @@ def test_what_would_run_without_end_is_refused():
     endless = ["{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
                "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "{{ 'a' * 99999999999 }}", "{{ 'a' * 2000000000 }}",
                "{% set n = namespace(s='ab') %}{% for i in range(99) %}{% set n.s = n.s + n.s %}{% endfor %}",
-               "{% set n = namespace(s=[]) %}{% for i in range(99) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s | tojson }}",
+               "{% set n = namespace(s=[]) %}{% for i in range(99) %}{% set n.s = [n.s, n.s] %}{% endfor %}"
+               "{{ n.s | tojson }}",
                "{% set n = namespace(s=[]) %}{% for i in range(9999) %}{% set n.s = [n.s] %}{% endfor %}", "{{ "
                + "(" * 5000 + "1" + ")" * 5000 + " }}", "{{ " + "1 + " * 5000 + "1 }}", "{{ " + "not " * 5000 + "1 }}",
                "{% if 1 %}" * 3000 + "{% endif %}" * 3000, "{{ '\\n' | indent(99999999999) }}",

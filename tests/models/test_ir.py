@@ -34,7 +34,8 @@ def ridge(*arguments, **options):
 def convert(source, compress=False):
     """In a process of its own: OpenVINO's Python module and ridge's libraries are kept apart."""
     target = source.with_suffix(".xml")
-    script = "import sys, openvino as ov; ov.save_model(ov.convert_model(sys.argv[1]), sys.argv[2], compress_to_fp16=sys.argv[3] == 'True')"
+    script = ("import sys, openvino as ov; "
+              "ov.save_model(ov.convert_model(sys.argv[1]), sys.argv[2], compress_to_fp16=sys.argv[3] == 'True')")
     subprocess.run([sys.executable, "-c", script, source, target, str(compress)], check=True, capture_output=True,
                    env={**os.environ, "PYTHONPATH": f"{DEPS}/openvino"})
     return target
@@ -132,12 +133,15 @@ def test_ir_is_served_under_its_name_and_from_a_repository(tmp_path):
 
 
 def test_a_damaged_file_is_refused_with_a_reason_and_ends_nothing(tmp_path):
-    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])], [("y", ["batch", 32])],
+    source = save(tmp_path / "dense.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["batch", 64])],
+                  [("y", ["batch", 32])],
                   [("w", (64, 32))])
     ir = convert(source)
     whole, weights = ir.read_text(), ir.with_suffix(".bin").read_bytes()
-    damaged = [("<?xml version=\"1.0\"?><net name=\"m\"/>", weights), (whole[:300], weights), (whole.replace('version="11"', 'version="7"'), weights),
-               (whole.replace('dim>64', 'dim>-64').replace('shape="64', 'shape="99999999999'), weights), (whole, weights[:100]), ("", weights)]
+    damaged = [("<?xml version=\"1.0\"?><net name=\"m\"/>", weights), (whole[:300], weights),
+               (whole.replace('version="11"', 'version="7"'), weights),
+               (whole.replace('dim>64', 'dim>-64').replace('shape="64', 'shape="99999999999'), weights),
+               (whole, weights[:100]), ("", weights)]
     for xml, values in damaged:
         ir.write_text(xml)
         ir.with_suffix(".bin").write_bytes(values)

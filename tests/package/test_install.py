@@ -91,8 +91,8 @@ def test_every_verb_lists_its_options(ridge):
 SHELLS = {
     "bash": 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$(($# - 2)); _ridge; printf "%s\\n" "${COMPREPLY[@]}"',
     # compadd exists only while zsh completes: here it filters and prints
-    "zsh": 'compadd() { shift; print -l -- "${(M)@:#${words[CURRENT]}*}" }; _files() { }; fpath=(${1:h}); autoload -U _ridge; '
-           'words=("${@[2,-1]}"); CURRENT=${#words}; _ridge',
+    "zsh": 'compadd() { shift; print -l -- "${(M)@:#${words[CURRENT]}*}" }; _files() { }; fpath=(${1:h}); '
+           'autoload -U _ridge; words=("${@[2,-1]}"); CURRENT=${#words}; _ridge',
     "fish": 'source $argv[1]; complete -C (string join -- " " $argv[2..-1])',
 }
 

@@ -8,7 +8,9 @@ ridge serve models --model-control-mode=explicit --load-model=model &
 server=$!
 curl --retry 30 --retry-connrefused --retry-all-errors -f localhost:8000/v2/health/ready
 
-"$python" -c 'import json; print(json.dumps({"inputs": [{"name": "image", "datatype": "FP32", "shape": [1,3,32,32], "data": [1] * 3072}]}))' > request.json
+"$python" -c 'import json
+image = {"name": "image", "datatype": "FP32", "shape": [1,3,32,32], "data": [1] * 3072}
+print(json.dumps({"inputs": [image]}))' > request.json
 
 # load NAME: requests one after the other until NAME.stop exists or no connection is accepted; NAME.log gets a line
 # "STATUS version" each.

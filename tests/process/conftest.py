@@ -27,7 +27,8 @@ def served(repository):
 @pytest.fixture(scope="session")
 def real_onnxruntime():
     """The library behind the fake for ONNX Runtime's GPU build."""
-    found = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
+    found = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob(
+        "python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
     if not found:
         pytest.skip("no ONNX Runtime in RIDGE_DEPS")
     return found[-1]

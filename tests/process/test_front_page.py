@@ -69,8 +69,8 @@ def keep(page, name):
 
 
 def row_of(page, model):
-    cells = page.locator("#models tbody tr").filter(has=page.locator("span",
-                                                                     has_text=re.compile(f"^{model}$"))).first.locator("td")
+    named = page.locator("span", has_text=re.compile(f"^{model}$"))
+    cells = page.locator("#models tbody tr").filter(has=named).first.locator("td")
     return dict(zip(page.locator("#models th").all_text_contents(), cells.all_text_contents(), strict=True))
 
 
@@ -105,8 +105,8 @@ def test_models_their_state_and_live_figures(server):
         client.start()
         try:
             page.wait_for_function("""() => [...document.querySelectorAll('#models tbody tr')].some(row =>
-                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 && row.cells[9].textContent === '4.00 (4)' &&
-                row.cells[6].querySelector('path'))""")
+                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 &&
+                row.cells[9].textContent === '4.00 (4)' && row.cells[6].querySelector('path'))""")
             live = row_of(page, "identity")
             keep(page, "light")
         finally:
@@ -144,7 +144,8 @@ def test_a_model_is_tried_with_typed_and_with_random_values(server):
 def choose(page, model, values):
     """The page's form for that model, with these values."""
     page.select_option("#model", model)
-    page.wait_for_function("name => document.querySelector('#try legend') && document.getElementById('model').value === name", arg=model)
+    page.wait_for_function("name => document.querySelector('#try legend') && document.getElementById('model').value "
+                           "=== name", arg=model)
     page.fill("#input-0-values", values)
 
 
@@ -216,14 +217,16 @@ def test_the_keyboard_suffices(server):
         reached = []
         for _ in range(12):
             page.keyboard.press("Tab")
-            reached.append(page.evaluate("document.activeElement.id || document.activeElement.type || document.activeElement.tagName"))
+            reached.append(page.evaluate("document.activeElement.id || document.activeElement.type "
+                                         "|| document.activeElement.tagName"))
             if reached[-1] == "submit":
                 break
         assert reached[:1] == ["language"] and {"model", "input-0-shape", "input-0-values", "submit"} <= set(reached)
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.getElementById('result').childElementCount > 0")
         # Every field has a name that is read aloud.
-        assert page.evaluate("[...document.querySelectorAll('#try input, #try select, #try textarea')].every(each => each.labels.length === 1)")
+        assert page.evaluate("[...document.querySelectorAll('#try input, #try select, "
+                             "#try textarea')].every(each => each.labels.length === 1)")
 
 
 @pytest.mark.parametrize("width,scheme", [(390, "light"), (390, "dark"), (1280, "dark")])
@@ -309,7 +312,8 @@ def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
         page.click("#chat-stop", force=True)
         page.wait_for_function("() => !document.querySelector('#chat button[type=submit]').disabled")
         assert page.locator("#said .said").nth(1).text_content()
-        page.wait_for_function("() => parseFloat(document.querySelector('#texts td[data-label=\"tokens/s\"]').textContent) > 0")
+        page.wait_for_function("() => parseFloat(document.querySelector('#texts "
+                               "td[data-label=\"tokens/s\"]').textContent) > 0")
         page.wait_for_function("() => document.querySelector('#texts td[data-label=Running]').textContent === '0'")
         live = {cell: page.locator(f"#texts td[data-label='{cell}']").text_content()
                 for cell in ("Failed", "First token", "p99", "Per token", "Waiting", "Cache")}

@@ -151,7 +151,8 @@ def test_the_page_shows_the_documents_figures_in_both_languages(whole):
     browser.check_figures(page, document, {"counts.pass", f"rows.{at}.value", f"rows.{at}.expected.low"})
     with browser.page(1280) as (opened, _):
         browser.show(opened, page)
-        assert "equal: name, uuid, capability, memory" in opened.inner_text("body"), "what is expected of a row without a figure"
+        assert "equal: name, uuid, capability, memory" in opened.inner_text("body"), (
+            "what is expected of a row without a figure")
     browser.check_chinese(page, ["cuModuleLoadDataEx", "open library", "No module named", "do not multiply"])
     browser.check_paper(page)
 
@@ -382,7 +383,8 @@ class Measured:
     """A check that has measured what is given."""
 
     def __init__(self, document, **measured):
-        self.document, self.measured, self.device, self.driver, self.folder = document, measured, "cuda:0", {"name": "NVIDIA H100"}, pathlib.Path()
+        self.document, self.measured = document, measured
+        self.device, self.driver, self.folder = "cuda:0", {"name": "NVIDIA H100"}, pathlib.Path()
         self.options = type("Options", (), {"row_seconds": None, "earlier": {}})
 
     def ridge(self, *arguments, limit, answers=(0,)):

@@ -109,7 +109,8 @@ def test_a_client_s_tensors_stay_on_its_gpu(gpu, tmp_path):
 
 def test_strings_and_requests_that_meet_in_a_batch(gpu, tmp_path):
     models.identity(tmp_path / "text" / "1" / "model.onnx", "BYTES", ("batch", "n"))
-    (tmp_path / "text" / "config.pbtxt").write_text("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 20000 }\n")
+    (tmp_path / "text" / "config.pbtxt").write_text("max_batch_size: 8\n"
+                                                    "dynamic_batching { max_queue_delay_microseconds: 20000 }\n")
     texts = [np.array([[f"text {i}", "ü" * i]], np.object_) for i in range(4)]
     memory = gpu.allocate(1024)
     with Server(tmp_path) as server, http.InferenceServerClient(f"127.0.0.1:{server.port}", concurrency=4) as client:

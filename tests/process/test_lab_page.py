@@ -91,7 +91,8 @@ def test_every_comparison_has_its_interval_beside_its_claim(written):
     with browser.shown(path, 1280) as (page, _):
         # A set of dots with a name and one of intervals per verdict, so that every colour is in the legend.
         *measured, (_,
-                    claimed) = page.evaluate("Chart.getChart('claim-chart').data.datasets.map(set => [set.label, set.data])")
+                    claimed) = page.evaluate("Chart.getChart('claim-chart').data.datasets.map(set => [set.label, "
+                                             "set.data])")
         assert {label for label, _ in measured} == {"", *(row["verdict"] for row in tested)}
         for index, row in enumerate(tested):
             dots = [data[index] for label, data in measured if label and data[index] is not None]

@@ -154,14 +154,17 @@ CONTENTS = {
         "ridge tune 'my model.onnx' --threads 1 --precision bf16 -o models"],
     "size 'my model.onnx' --precision int8 --rps 10": [
         "ridge bench 'my model.onnx'", "ridge tune 'my model.onnx' --rps 10 --precision int8 -o models"],
-    "plan 'my model.onnx' --batch 400000000 --device T4 --memory": ["ridge plan 'my model.onnx' --device T4 --memory --batch "],
+    "plan 'my model.onnx' --batch 400000000 --device T4 --memory": ["ridge plan 'my model.onnx' --device T4 --memory "
+                                                                    "--batch "],
     f"tune 'my model.onnx' {ENGINE} --for latency --rps 10 --precision fp32 --held-out 4 --json --html x.html": None,
     f"tune 'my model.onnx' {ENGINE} --for latency --precision fp32 --held-out 4 --html x.html": [
-        "ridge tune 'my model.onnx' --for latency --seconds 2 --max-batch 4 --engine fake --precision fp32 --held-out 4 "
-        "--engine-option latency_ms=4 -o models"],
-    f"tune 'my model.onnx' {ENGINE} --p99-ms 0.001": ["ridge bench 'my model.onnx' --engine-option latency_ms=4 --engine fake"],
+        "ridge tune 'my model.onnx' --for latency --seconds 2 --max-batch 4 --engine fake --precision fp32 "
+        "--held-out 4 --engine-option latency_ms=4 -o models"],
+    f"tune 'my model.onnx' {ENGINE} --p99-ms 0.001": ["ridge bench 'my model.onnx' --engine-option latency_ms=4 "
+                                                      "--engine fake"],
     f"tune 'my model.onnx' second.onnx --share {ENGINE}": [
-        "ridge tune 'my model.onnx' second.onnx --share --seconds 2 --max-batch 4 --engine fake --engine-option latency_ms=4 -o models"],
+        "ridge tune 'my model.onnx' second.onnx --share --seconds 2 --max-batch 4 --engine fake "
+        "--engine-option latency_ms=4 -o models"],
     "mlp": ["ridge plan mlp", "ridge bench mlp", "ridge tune mlp -o models", "ridge serve "],
 }
 

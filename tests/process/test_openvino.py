@@ -29,7 +29,8 @@ def repository(tmp_path):
     for backend in ("openvino", "onnxruntime"):
         folder = tmp_path / "repo" / backend
         weights = product(folder / "1" / "model.onnx")
-        (folder / "config.pbtxt").write_text(f'backend: "{backend}"\nmax_batch_size: 8\ndynamic_batching {{ }}\ninstance_group {{ count: 2 }}\n')
+        (folder / "config.pbtxt").write_text(f'backend: "{backend}"\nmax_batch_size: 8\ndynamic_batching {{ }}\n'
+                                             f'instance_group {{ count: 2 }}\n')
     return tmp_path / "repo", weights
 
 
@@ -65,7 +66,8 @@ def test_batches_beyond_the_sizes_that_are_warm_have_the_same_answers(repository
 
 def test_a_precision_that_the_engine_may_not_use_keeps_the_model_from_loading_with_the_reason(repository):
     path, _ = repository
-    (path / "openvino" / "config.pbtxt").write_text('backend: "openvino"\nparameters { key: "HINT_BF16" value { string_value: "YES" } }\n')
+    (path / "openvino" / "config.pbtxt").write_text('backend: "openvino"\n'
+                                                    'parameters { key: "HINT_BF16" value { string_value: "YES" } }\n')
     with Server(path, "--exit-on-error=false", wait_ready=False, environment={"ONEDNN_MAX_CPU_ISA": "AVX2"}) as server:
         index = server.wait_loaded()
         assert "bf16 was asked for" in index["openvino"]["reason"], index

@@ -160,7 +160,8 @@ def test_a_servers_curve_is_latency_over_throughput(folder, tmp_path):
         rows = [row.locator("td").all_text_contents() for row in page.locator("#curve tbody tr").all()]
         assert rows[0][0] == rows[3][0] == "1" and rows[1][0] == "8", "in two tables, as wide as a sheet of paper"
         assert "400 – 600" in rows[0] and "2.70 ms – 3.30 ms" in rows[3]
-        bars = page.evaluate("""() => Chart.getChart('load-chart').data.datasets.filter(set => set.label === '').map(set => set.data.map(p => [p.x, p.y])
+        bars = page.evaluate("""() => Chart.getChart('load-chart').data.datasets.filter(set => set.label === '')
+                                        .map(set => set.data.map(p => [p.x, p.y])
                                         .filter(([x, y]) => !Number.isNaN(x) && !Number.isNaN(y)))""")
         assert [[500, 2.7], [500, 3.3]] in [[[round(x), round(y, 3)] for x, y in bar[:2]] for bar in bars], bars
         assert [[400, 2.0], [600, 2.0]] in [bar[:2] for bar in bars], bars

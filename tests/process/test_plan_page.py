@@ -52,14 +52,16 @@ def test_every_layer_with_a_place_is_a_dot(written):
     path, plan = written
     placed = [layer for layer in plan["layers"] if layer["flops"] > 0 and layer["bound_ms"] > 0]
     with browser.shown(path, 1280) as (page, _):
-        drawn = page.evaluate("""() => Chart.getChart('roofline-chart').data.datasets.filter(set => set.type === 'scatter')
+        drawn = page.evaluate("""() => Chart.getChart('roofline-chart').data.datasets
+                                       .filter(set => set.type === 'scatter')
                                        .flatMap(set => set.data.map(dot => [dot.x, dot.y, dot.layer.name]))""")
         assert len(placed) >= 2
         assert sorted((layer["intensity"], layer["name"]) for layer in placed) == sorted(
             (x, name) for x, _, name in drawn)
         live = page.evaluate("Chart.getChart('memory-chart').data.datasets[0].data.map(point => point.y)")
         assert max(live) == plan["peak_activation_bytes"]
-        rates, bounds = page.evaluate("Chart.getChart('curve-chart').data.datasets.slice(0, 2).map(set => set.data.length)")
+        rates, bounds = page.evaluate("Chart.getChart('curve-chart').data.datasets.slice(0, 2)"
+                                      ".map(set => set.data.length)")
         assert bounds == len(plan["curve"])
         # No rate where a call of an engine takes longer
         assert rates == 0 and max(point["bound_ms"] for point in plan["curve"]) < 1e-3
@@ -68,8 +70,9 @@ def test_every_layer_with_a_place_is_a_dot(written):
 def test_a_dot_says_what_it_is_when_pointed_at(written):
     with browser.shown(written[0], 1280) as (page, _):
         at = page.evaluate("""() => { const chart = Chart.getChart('roofline-chart');
-            const index = chart.data.datasets.findIndex(set => set.data.some(dot => dot.layer && dot.layer.name === 'second'));
-            const element = chart.getDatasetMeta(index).data[chart.data.datasets[index].data.findIndex(dot => dot.layer.name === 'second')];
+            const second = dot => dot.layer && dot.layer.name === 'second';
+            const index = chart.data.datasets.findIndex(set => set.data.some(second));
+            const element = chart.getDatasetMeta(index).data[chart.data.datasets[index].data.findIndex(second)];
             const box = chart.canvas.getBoundingClientRect();
             return [box.left + element.x, box.top + element.y] }""")
         page.mouse.move(*at)

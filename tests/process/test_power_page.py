@@ -61,7 +61,8 @@ def test_the_curves_are_drawn_over_the_limits_with_those_that_pay_larger(written
     rising = sorted(sweep["points"], key=lambda point: point["limit_w"])
     spots = {sweep["best_per_watt_w"], sweep["within_5_percent_of_peak_w"]}
     with browser.shown(path, 1280) as (page, _):
-        drawn = {name: page.evaluate(f"Chart.getChart('{name}-chart').data.datasets.map(set => set.data.map(point => [point.x, point.y]))")
+        drawn = {name: page.evaluate(f"Chart.getChart('{name}-chart').data.datasets"
+                                     ".map(set => set.data.map(point => [point.x, point.y]))")
                  for name in ("performance", "energy", "draw", "heat")}
         sizes = page.evaluate("Chart.getChart('performance-chart').data.datasets[0].pointRadius")
     assert drawn["performance"][0] == [[point["limit_w"], point["relative"]] for point in rising]

@@ -50,7 +50,7 @@ DOCUMENTS = [
      [" ".join(["tune identity.onnx second.onnx --share", *TUNE, "--json"])]),
     ("tune-language", {"RIDGE_FAKE_CLOCK": "1"},
      ["tune decoder --engine fake --weights int8,int4 --cache u8 --prompt 8 --output-tokens 4 -c 2 "
-                                                   "--text text.txt --text-tokens 32 --ttft-ms 1000 --seconds 4 --json"]),
+      "--text text.txt --text-tokens 32 --ttft-ms 1000 --seconds 4 --json"]),
     ("power", FAKE_GPUS, ["power --json"]),
     ("power", NO_GPUS, ["power --json"]),
     ("power-set", FAKE_GPUS, ["power set --limit 400 --json"]),

@@ -110,7 +110,8 @@ def expected_series(gpu):
 def series_in(text):
     """{label: {(family, reason): value}} of the GPUs."""
     found = {}
-    for family, label, reason, value in re.findall(r'^(nv_gpu_\w+|nv_energy_consumption|ridge_gpu_\w+)\{gpu_uuid="([^"]+)"(?:,reason="([^"]+)")?\} (\S+)$',
+    for family, label, reason, value in re.findall(r'^(nv_gpu_\w+|nv_energy_consumption|ridge_gpu_\w+)'
+                                                   r'\{gpu_uuid="([^"]+)"(?:,reason="([^"]+)")?\} (\S+)$',
                                                    text, re.MULTILINE):
         assert (family, reason) not in found.setdefault(label, {}), "a series twice"
         found[label][family, reason] = float(value)

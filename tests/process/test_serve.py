@@ -293,7 +293,8 @@ def slow_to_load(folder, load_ms):
 def slow_to_warm_up(folder):
     """A model that runs ten thousand samples of 100 ms each before it is ready."""
     models.fake(folder,
-                'max_batch_size: 4\nmodel_warmup [{ name: "long" batch_size: 1 count: 10000 inputs { key: "x" value { data_type: TYPE_FP32 '
+                'max_batch_size: 4\nmodel_warmup [{ name: "long" batch_size: 1 count: '
+                '10000 inputs { key: "x" value { data_type: TYPE_FP32 '
                 'dims: [16] zero_data: true } } }]\n', latency_ms=100)
 
 

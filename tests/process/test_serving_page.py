@@ -31,7 +31,8 @@ def written(tmp_path_factory):
 def test_the_chart_has_the_front_and_the_best_way(written):
     path, document = written
     with browser.shown(path, 1280) as (page, _):
-        sets = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.map(set => [set.type, set.label, set.data.map(p => [p.x, p.y])])""")
+        sets = page.evaluate("""() => Chart.getChart('front-chart').data.datasets
+            .map(set => [set.type, set.label, set.data.map(p => [p.x, p.y])])""")
     front = [[way["tokens_per_s_per_user"], way["tokens_per_s_per_gpu"]] for way in document["front"]]
     best = document["serving"]
     assert ["scatter", "the best way", [[best["tokens_per_s_per_user"], best["tokens_per_s_per_gpu"]]]] in sets
@@ -69,7 +70,8 @@ def test_prefill_workers_stand_beside_decode_workers(written):
             value = serving["prefill"]
             for name in member.split("."):
                 value = value[name]
-            assert [value] == page.evaluate(f"""() => [...document.querySelectorAll('[data-member="serving.prefill.{member}"]')].map(e => +e.dataset.value)"""), member
+            shown = page.locator(f'[data-member="serving.prefill.{member}"]')
+            assert [value] == shown.evaluate_all("all => all.map(e => +e.dataset.value)"), member
         assert (page.locator("#launch-line").text_content() == serving["launch"]
                 and serving["launch"].count("vllm serve") == 2)
         assert complaints == []

@@ -286,7 +286,8 @@ def test_energy_as_an_objective_needs_counters(environment, identity):
 
 
 def test_unusable_store_costs_one_warning(environment, identity, tmp_path):
-    (tmp_path / "broken").write_text("not a database, but long enough to be read as a header of one, which it is not at all")
+    (tmp_path / "broken").write_text("not a database, but long enough to be read as a header of one, "
+                                     "which it is not at all")
     done = tune(environment, identity, *FAKE, "--trials", "2", "--seconds", "2", "--store", tmp_path / "broken")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("tuning store") == 1, done.stderr

@@ -97,7 +97,8 @@ def test_intervals_stand_beside_figures_and_wide_ones_are_called_uncertain(rich,
         compared = page.locator("#comparison").text_content()
         assert "111 rows/s – 222 rows/s" in compared and "33.0 rows/s – 44.0 rows/s" in compared
         assert "< 0.01 %" in compared and "0.00386" not in compared, "as in the terminal"
-        whiskers = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.filter(set => set.type === 'line' && set.label === '')
+        whiskers = page.evaluate("""() => Chart.getChart('front-chart').data.datasets
+                                          .filter(set => set.type === 'line' && set.label === '')
                                           .flatMap(set => set.data.map(p => p.y)).filter(y => !Number.isNaN(y))""")
         assert max(whiskers) <= 20700
         assert complaints == []
@@ -117,7 +118,8 @@ def test_figures_are_those_of_the_result(rich):
 def test_every_measured_candidate_is_a_dot_and_every_batch_a_point(rich):
     path, result = rich
     with browser.shown(path, 1280) as (page, _):
-        dots = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.filter(set => set.type === 'scatter' && set.pointRadius === 4)
+        dots = page.evaluate("""() => Chart.getChart('front-chart').data.datasets
+                                      .filter(set => set.type === 'scatter' && set.pointRadius === 4)
                                       .flatMap(set => set.data.map(dot => [dot.x, dot.y]))""")
         assert sorted(map(tuple, dots)) == sorted((p["latency_ms"]["p99"], p["throughput_per_s"])
                                                   for p in result["points"])
@@ -135,7 +137,8 @@ def test_the_front_is_a_staircase_and_the_winner_is_marked(rich):
     path, result = rich
     points = sorted((p["latency_ms"]["p99"], p["throughput_per_s"]) for p in result["points"])
     with browser.shown(path, 1280) as (page, _):
-        sets = page.evaluate("Chart.getChart('front-chart').data.datasets.map(set => [set.label, set.type, set.data.map(p => [p.x, p.y])])")
+        sets = page.evaluate("Chart.getChart('front-chart').data.datasets.map(set => [set.label, set.type, "
+                             "set.data.map(p => [p.x, p.y])])")
     steps = next(data for label, kind, data in sets if kind == "line" and label)
     for before, after in zip(steps, steps[1:], strict=False):
         assert before[0] <= after[0] and before[1] <= after[1]
@@ -160,7 +163,8 @@ def test_layers_of_two_engines_are_two_lists(rich, tmp_path):
 @pytest.mark.parametrize("samples", ["100 held-out samples (30 rows of /data/a.npy)",
                                      "12 of 100 held-out samples (4 pictures of /data)",
                                      "7 held-out samples (2 rows of recorded requests of /data)",
-                                     "12 of 100 held-out samples (synthetic, seed 1): synthetic data says little about accuracy on your data; give --calibration"])
+                                     "12 of 100 held-out samples (synthetic, seed 1): synthetic data says little about "
+                                     "accuracy on your data; give --calibration"])
 def test_what_the_deviation_was_measured_on_is_said_in_chinese(rich, tmp_path, samples):
     path, result = rich
     accuracy = {**result["accuracy"], "samples": f"the deviation was measured on {samples}"}

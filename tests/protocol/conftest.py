@@ -26,7 +26,8 @@ def repository(tmp_path_factory):
     config(root / "fixed", "max_batch_size: 0\n")
     models.identity(root / "vector" / "1" / "model.onnx", "FP32", ("n",))
     config(root / "vector",
-           'input [{ name: "x" data_type: TYPE_FP32 dims: [-1] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [-1] }]\n')
+           'input [{ name: "x" data_type: TYPE_FP32 dims: [-1] }]\noutput [{ name: "y" data_type: '
+           'TYPE_FP32 dims: [-1] }]\n')
     models.identity(root / "text" / "1" / "model.onnx", "BYTES", (1,))
     config(root / "text", "max_batch_size: 0\n")
     models.identity(root / "classes" / "1" / "model.onnx", "FP32", ("batch", 4))

@@ -79,7 +79,8 @@ def test_a_full_batch_does_not_wait(serve):
 
 
 def test_a_preferred_size_does_not_wait(serve):
-    server = serve("max_batch_size: 8\ndynamic_batching { preferred_batch_size: [2] max_queue_delay_microseconds: 20000000 }\n")
+    server = serve("max_batch_size: 8\n"
+                   "dynamic_batching { preferred_batch_size: [2] max_queue_delay_microseconds: 20000000 }\n")
     start = time.monotonic()
     for answer in together(server, [rows(1)] * 2):
         assert answer.status == 200
@@ -163,7 +164,8 @@ def test_a_full_queue_refuses_at_once_with_503(first_run_is_slow):
 
 
 def test_a_queue_timeout_is_enforced_when_it_passes(first_run_is_slow):
-    server = first_run_is_slow("timeout_action: REJECT default_timeout_microseconds: 500000 allow_timeout_override: true")
+    server = first_run_is_slow("timeout_action: REJECT default_timeout_microseconds: 500000 "
+                               "allow_timeout_override: true")
     start = time.monotonic()
     connections = [server.connect(), server.connect()]  # whichever comes first runs
     for connection in connections:

@@ -158,7 +158,8 @@ def test_statistics_and_metrics_count_it_and_its_steps(server):
                            json.dumps(body)).json()["outputs"][0]["data"] == (ROWS * 6).flatten().tolist()
     after = stats()
     for name in ("chain", "double", "triple"):
-        assert after[name]["inference_stats"]["success"]["count"] == before[name]["inference_stats"]["success"]["count"] + 3, name
+        earlier, later = (of[name]["inference_stats"]["success"]["count"] for of in (before, after))
+        assert later == earlier + 3, name
         assert after[name]["inference_count"] == before[name]["inference_count"] + 6, name
     own, steps = after["chain"]["inference_stats"], [after[name]["inference_stats"] for name in ("double", "triple")]
     assert own["compute_infer"]["ns"] > 0 and own["queue"]["count"] == own["success"]["count"]

@@ -277,9 +277,9 @@ def test_a_stream_answers_in_order_and_survives_wrong_requests(stub):
     def requests():
         for i in range(300):
             model = "nope" if i % 10 == 3 else "identity"
-            yield request(model, ROWS + i, "FP32",
-                          id=str(i)) if i % 10 != 5 else pb.ModelInferRequest(model_name="identity", id=str(i),
-                                                                              inputs=[pb.ModelInferRequest.InferInputTensor(name="x")])
+            broken = pb.ModelInferRequest(model_name="identity", id=str(i),
+                                          inputs=[pb.ModelInferRequest.InferInputTensor(name="x")])
+            yield request(model, ROWS + i, "FP32", id=str(i)) if i % 10 != 5 else broken
     answers = list(stub.ModelStreamInfer(requests(), timeout=60))
     assert [answer.infer_response.id for answer in answers] == [str(i) for i in range(300)]
     for i, answer in enumerate(answers):

@@ -72,7 +72,8 @@ def test_inputs_may_come_in_any_order(server):
 def test_members_may_come_in_any_order(server):
     body = '{"inputs":[{"data":[%s],"datatype":"FP32","shape":[1,16],"name":"x"}],"id":"z"}' % ",".join(["1"] * 16)
     assert server.post(PATH, body).status == 200
-    body = '{"outputs":[{"name":"y"}],"id":"z","inputs":[{"parameters":{},"data":[%s],"shape":[1,16],"name":"x","datatype":"FP32"}]}' % ",".join(["1"] * 16)
+    body = ('{"outputs":[{"name":"y"}],"id":"z","inputs":[{"parameters":{},"data":[%s],"shape":[1,16],"name":"x",'
+            '"datatype":"FP32"}]}' % ",".join(["1"] * 16))
     assert server.post(PATH, body).status == 200
 
 
@@ -220,8 +221,8 @@ def test_missing_unknown_and_duplicate_names_are_named(server):
 def test_optional_inputs_may_be_left_out(tmp_path):
     models.optional_sum(tmp_path / "optional" / "1" / "model.onnx")
     (tmp_path / "optional" / "config.pbtxt").write_text(
-        'input [{ name: "x" data_type: TYPE_FP32 dims: [4] }, { name: "bias" data_type: TYPE_FP32 dims: [4] optional: true }]\n'
-        'output [{ name: "y" data_type: TYPE_FP32 dims: [4] }]\n')
+        'input [{ name: "x" data_type: TYPE_FP32 dims: [4] }, { name: "bias" data_type: TYPE_FP32 dims: [4] optional: '
+        'true }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [4] }]\n')
     x = fp32("x", [4], [1, 2, 3, 4])
     with Server(tmp_path) as server:
         assert values_of(server.infer("optional", {"inputs": [x]})) == [101, 102, 103, 104]

@@ -61,8 +61,7 @@ def test_config_prints_integers_as_numbers_enums_as_names_and_defaults(server):
     assert config["input"][0]["optional"] is False and config["input"][0]["is_shape_tensor"] is False
     assert config["instance_group"][0]["kind"] == "KIND_CPU" and config["instance_group"][0]["count"] >= 1
     assert isinstance(config["dynamic_batching"]["max_queue_delay_microseconds"], int)
-    assert config["dynamic_batching"]["preferred_batch_size"] == [] or all(isinstance(v, int)
-                                                                           for v in config["dynamic_batching"]["preferred_batch_size"])
+    assert all(isinstance(v, int) for v in config["dynamic_batching"]["preferred_batch_size"])
 
 
 def test_sub_messages_appear_only_when_set(server):
@@ -117,8 +116,10 @@ def test_text_format_syntax_in_all_its_forms(tmp_path):
     ("\n\nmax_batch_size: }\n", "3"),
     ('name: "another"\n', "another"),
     ('input [{ name: "wrong" data_type: TYPE_FP32 dims: [16] }]\nmax_batch_size: 8\n', "wrong"),
-    ('input [{ name: "x" data_type: TYPE_INT32 dims: [16] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [16] }]\nmax_batch_size: 8\n', "INT32"),
-    ('input [{ name: "x" data_type: TYPE_FP32 dims: [17] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [17] }]\nmax_batch_size: 8\n', "17"),
+    ('input [{ name: "x" data_type: TYPE_INT32 dims: [16] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [16] }]\n'
+     'max_batch_size: 8\n', "INT32"),
+    ('input [{ name: "x" data_type: TYPE_FP32 dims: [17] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [17] }]\n'
+     'max_batch_size: 8\n', "17"),
     ('backend: "tensorrt"\n', "tensorrt"),
 ])
 def test_a_wrong_config_fails_the_load_and_says_where(tmp_path, text, expected):

@@ -52,4 +52,5 @@ def test_a_shadow_is_measured_beside_what_clients_get(tmp_path):
         assert (metric(f'ridge_shadow_seconds_count{{{of},by="shadow"}}')
                 == metric(f'ridge_shadow_seconds_count{{{of},by="answering"}}') == 30)
         server.stop()
-        assert re.search(r"shadow 'm' version 2: 30 answers compared, largest difference 0.25, mean .* beside .*; 0 failed, 0 left out", server.read_log())
+        assert re.search(r"shadow 'm' version 2: 30 answers compared, largest difference 0.25, mean .* beside .*; "
+                         r"0 failed, 0 left out", server.read_log())

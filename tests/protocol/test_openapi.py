@@ -10,7 +10,8 @@ import pytest
 
 from server import Server
 
-CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method"
+CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,"
+          "unsupported_method")
 
 
 def test_the_document_is_json_and_names_every_endpoint(server):
@@ -40,7 +41,8 @@ def test_answers_to_generated_requests_are_as_documented(repository, tmp_path):
         file.write_text(json.dumps(known_names(server.get("/v2/docs").json())))
         # 500 is documented for inference, where an engine may fail; here none does. 501 and 503 are answers of this
         # configuration.
-        (tmp_path / "schemathesis.toml").write_text('[checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", "501", "503"]\n')
+        (tmp_path / "schemathesis.toml").write_text('[checks.not_a_server_error]\n'
+                                                    'expected-statuses = ["2xx", "4xx", "501", "503"]\n')
         command = [sys.executable, "-m", "schemathesis.cli", "run", str(file), "--url",
                    f"http://127.0.0.1:{server.port}", "--checks", CHECKS,
                    "--phases", "examples,coverage,fuzzing", "--max-time", "30", "--max-examples", "25", "--seed", "1",

@@ -62,7 +62,8 @@ def server(tmp_path_factory):
     accumulator(root, "one", slots=1)
     accumulator(root, "unbatched", slots=1, strategy="oldest { max_candidate_sequences: 1 }")
     accumulator(root, "oldest",
-                strategy="oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2, 4 ] max_queue_delay_microseconds: 1000 }")
+                strategy="oldest { max_candidate_sequences: 3 preferred_batch_size: [ 2, "
+                         "4 ] max_queue_delay_microseconds: 1000 }")
     accumulator(root, "idle", slots=1, idle=200_000)
     (root / "initial" / "initial_state").mkdir(parents=True)
     (root / "initial" / "initial_state" / "hundred").write_bytes(np.int32(100).tobytes())
@@ -152,7 +153,8 @@ def code(error):
 @pytest.mark.parametrize("model", ["sum", "oldest"])
 def test_a_sequence_that_was_not_begun_is_refused(client, model):
     with pytest.raises(InferenceServerException,
-                       match="inference request for sequence 77 to model '.*' must specify the START flag on the first request of the sequence") as error:
+                       match="inference request for sequence 77 to model '.*' must specify the START flag on the first "
+                             "request of the sequence") as error:
         step(client, model, 1, 77)
     assert code(error) in ("400", "StatusCode.INVALID_ARGUMENT")
     with pytest.raises(InferenceServerException, match="must specify a non-zero or non-empty correlation ID"):
@@ -247,8 +249,8 @@ def test_ids_of_other_types(client):
 
 def test_clients_see_neither_controls_nor_states(client):
     metadata = client.get_model_metadata("sum", **({"as_json": True} if client.kind is grpc else {}))
-    assert [tensor["name"] for tensor in metadata["inputs"]] == ["INPUT"] and [tensor["name"]
-                                                                               for tensor in metadata["outputs"]] == ["OUTPUT"]
+    assert [tensor["name"] for tensor in metadata["inputs"]] == ["INPUT"]
+    assert [tensor["name"] for tensor in metadata["outputs"]] == ["OUTPUT"]
     with pytest.raises(InferenceServerException, match="unexpected inference output 'NEXT'"):
         step(client, "sum", 1, 1, start=True, end=True, outputs=("OUTPUT", "NEXT"))
 

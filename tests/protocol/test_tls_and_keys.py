@@ -45,7 +45,8 @@ class Authority:
 
     def issue(self, name, days=2, serial=1):
         """NAME.pem and NAME.key; their paths."""
-        request, certificate, extensions = self.folder / f"{name}.csr", self.folder / f"{name}.pem", self.folder / "extensions"
+        request, certificate = self.folder / f"{name}.csr", self.folder / f"{name}.pem"
+        extensions = self.folder / "extensions"
         extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
         self._openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
                       self.key(name), "-out", request, "-subj", f"/CN={name}")
@@ -389,7 +390,8 @@ def test_a_refused_body_is_not_read(keyed):
 
 def test_a_key_given_twice_is_malformed(keyed):
     with keyed.connect() as connection:
-        connection.send(f"GET /v2 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {INFERENCE}\r\nAuthorization: Bearer {CONTROL}\r\n\r\n")
+        connection.send(f"GET /v2 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {INFERENCE}\r\n"
+                        f"Authorization: Bearer {CONTROL}\r\n\r\n")
         assert connection.read().status == 400
 
 

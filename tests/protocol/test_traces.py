@@ -147,7 +147,8 @@ def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, 
 
 def test_settings_over_http_and_grpc(repository, collector):
     with traced(repository, collector.url, "rate=5", "count=7") as server:
-        with http_library.InferenceServerClient(f"127.0.0.1:{server.port}") as http, grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as grpc:
+        with (http_library.InferenceServerClient(f"127.0.0.1:{server.port}") as http,
+              grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as grpc):
             start = {"trace_level": ["TIMESTAMPS"], "trace_rate": "5", "trace_count": "7", "log_frequency": "0",
                      "trace_file": "", "trace_mode": "opentelemetry"}
             assert "trace" in server.get("/v2").json()["extensions"]

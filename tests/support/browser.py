@@ -106,7 +106,8 @@ def check_figures(path, data, expected):
     """Every figure is the member of `data` that it says it is; those expected are among them."""
     with shown(path, 1280) as (opened, _):
         figures = opened.eval_on_selector_all("[data-member]",
-                                              "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
+                                              "all => all.map(e => [e.dataset.member, Number(e.dataset.value), "
+                                              "e.textContent])")
     assert expected <= {name for name, _, _ in figures}
     for name, value, text in figures:
         assert value == pytest.approx(member(data, name), rel=1e-12), name
@@ -127,7 +128,8 @@ TEXTS = """() => {
     const texts = [];
     const walker = document.createTreeWalker(document.getElementById('page'), NodeFilter.SHOW_TEXT);
     while (walker.nextNode())
-        if (!walker.currentNode.parentElement.closest('[translate=no], #language')) texts.push(walker.currentNode.textContent);
+        if (!walker.currentNode.parentElement.closest('[translate=no], #language'))
+            texts.push(walker.currentNode.textContent);
     for (const canvas of document.querySelectorAll('canvas')) {
         const chart = Chart.getChart(canvas);
         if (!chart) continue;
@@ -169,13 +171,16 @@ def check_paper(path):
         opened.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert opened.evaluate("document.documentElement.scrollWidth") <= 718
-        boxes = opened.evaluate("""() => [...document.querySelectorAll('#page > *, section > *, .case > *, .halves > *')]
+        boxes = opened.evaluate("""() => [
+            ...document.querySelectorAll('#page > *, section > *, .case > *, .halves > *')]
             .filter(each => each.offsetHeight > 0).map(each => {
                 const box = each.getBoundingClientRect(), around = each.parentElement.getBoundingClientRect();
                 const before = each.previousElementSibling, above = before && before.getBoundingClientRect();
                 return {what: each.tagName + '#' + each.id + '.' + each.className,
-                        inside: box.left >= around.left - 1 && box.right <= around.right + 1 && box.bottom <= around.bottom + 1,
-                        below: !above || before.offsetHeight === 0 || box.top >= above.bottom - 1 || box.left >= above.right - 1}})""")
+                        inside: box.left >= around.left - 1 && box.right <= around.right + 1 &&
+                                box.bottom <= around.bottom + 1,
+                        below: !above || before.offsetHeight === 0 || box.top >= above.bottom - 1 ||
+                               box.left >= above.right - 1}})""")
         assert [box for box in boxes if not (box["inside"] and box["below"])] == []
         assert opened.evaluate("""() => [...document.querySelectorAll('canvas')].every(canvas => {
             const box = canvas.getBoundingClientRect(), card = canvas.closest('section').getBoundingClientRect();

@@ -3,7 +3,8 @@
 import json
 
 END = 95  # the token that ends an answer; those below it are the printable characters of ASCII
-TEMPLATE = "{% for message in messages %}{{ message.role }}:{{ message.content }};{% endfor %}{% for tool in tools or [] %}{{ tool.function.name }} {% endfor %}>"
+TEMPLATE = ("{% for message in messages %}{{ message.role }}:{{ message.content }};{% endfor %}"
+            "{% for tool in tools or [] %}{{ tool.function.name }} {% endfor %}>")
 
 
 def tokenizer():
