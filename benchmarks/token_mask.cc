@@ -157,18 +157,29 @@ struct Case {
 };
 constexpr Case kCases[] = {
     {"any object", "{}",
-     R"({"name": "Ada Lovelace", "born": 1815, "works": ["notes on the engine", "letters"], "peer": {"name": "Charles", "known": true, "score": 0.75}, "end": null})"},
+     R"({"name": "Ada Lovelace", "born": 1815, "works": ["notes on the engine", "letters"], )"
+     R"("peer": {"name": "Charles", "known": true, "score": 0.75}, "end": null})"},
     {"person",
-     R"({"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0,"maximum":150},"email":{"type":"string"},
-      "tags":{"type":"array","items":{"type":"string"}},"address":{"type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"},"zip":{"type":"string","minLength":5,"maxLength":5}},
-      "required":["street","city"],"additionalProperties":false}},"required":["name","age"],"additionalProperties":false})",
-     R"({"name": "Ada Lovelace", "age": 36, "email": "ada@example.org", "tags": ["first", "programmer", "countess"], "address": {"street": "St James's Square 12", "city": "London", "zip": "SW1Y4"}})"},
+     R"({"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0,"maximum":150},
+       "email":{"type":"string"},
+      "tags":{"type":"array","items":{"type":"string"}},"address":{"type":"object","properties":
+       {"street":{"type":"string"},"city":{"type":"string"},"zip":{"type":"string","minLength":5,"maxLength":5}},
+      "required":["street","city"],"additionalProperties":false}},
+       "required":["name","age"],"additionalProperties":false})",
+     R"({"name": "Ada Lovelace", "age": 36, "email": "ada@example.org", "tags": ["first", "programmer", "countess"], )"
+     R"("address": {"street": "St James's Square 12", "city": "London", "zip": "SW1Y4"}})"},
     {"calls",
-     R"({"anyOf":[{"type":"object","properties":{"name":{"const":"search"},"arguments":{"type":"object","properties":{"query":{"type":"string","maxLength":200},"count":{"type":"integer"}},"required":["query"]}},"required":["name","arguments"]},
-      {"type":"object","properties":{"name":{"const":"weather"},"arguments":{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]}},"required":["city"]}},"required":["name","arguments"]}]})",
-     R"({"name": "search", "arguments": {"query": "continuous batching of language models on one server", "count": 10}})"},
+     R"({"anyOf":[{"type":"object","properties":{"name":{"const":"search"},
+       "arguments":{"type":"object","properties":{"query":{"type":"string","maxLength":200},"count":{"type":"integer"}},
+       "required":["query"]}},"required":["name","arguments"]},
+      {"type":"object","properties":{"name":{"const":"weather"},
+       "arguments":{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]}},
+       "required":["city"]}},"required":["name","arguments"]}]})",
+     R"({"name": "search", "arguments": {"query": "continuous batching of language models on one server", )"
+     R"("count": 10}})"},
     {"other keys",
-     R"({"type":"object","properties":{"id":{"type":"integer"},"identity":{"type":"string"}},"required":["id"],"additionalProperties":{"type":"number"}})",
+     R"({"type":"object","properties":{"id":{"type":"integer"},"identity":{"type":"string"}},"required":["id"],)"
+     R"("additionalProperties":{"type":"number"}})",
      R"({"id": 7, "identity": "seven", "ideal": 0.5, "weight of it": 12.25, "idle": 3})"},
     {"address", R"x({"type":"string","pattern":"^https?://.*$"})x",
      R"("https://example.org/a/longer/path/of-some-words?query=what+is+it&page=12#part")"},
@@ -187,10 +198,14 @@ constexpr Case kCases[] = {
      R"({"at": "2026-11-28T12:34:56.789+01:00"})"},
     {"phone", R"x({"type":"string","pattern":"^(\\([0-9]{3}\\))?[0-9]{3}-[0-9]{4}$"})x", R"("(888)555-1212")"},
     {"15 patterns",
-     R"x({"anyOf":[{"type":"string","pattern":"x{1}"},{"type":"string","pattern":"x{2}"},{"type":"string","pattern":"x{3}"},
-      {"type":"string","pattern":"y{4}"},{"type":"string","pattern":"y{5}"},{"type":"string","pattern":"y{6}"},{"type":"string","pattern":"z{7}"},
-      {"type":"string","pattern":"z{8}"},{"type":"string","pattern":"a0"},{"type":"string","pattern":"a1"},{"type":"string","pattern":"a2"},
-      {"type":"string","pattern":"a3"},{"type":"string","pattern":"a4"},{"type":"string","pattern":"a5"},{"type":"string","pattern":"a6"}]})x",
+     R"x({"anyOf":[{"type":"string","pattern":"x{1}"},{"type":"string","pattern":"x{2}"},
+       {"type":"string","pattern":"x{3}"},
+      {"type":"string","pattern":"y{4}"},{"type":"string","pattern":"y{5}"},{"type":"string","pattern":"y{6}"},
+       {"type":"string","pattern":"z{7}"},
+      {"type":"string","pattern":"z{8}"},{"type":"string","pattern":"a0"},{"type":"string","pattern":"a1"},
+       {"type":"string","pattern":"a2"},
+      {"type":"string","pattern":"a3"},{"type":"string","pattern":"a4"},{"type":"string","pattern":"a5"},
+       {"type":"string","pattern":"a6"}]})x",
      R"("some text with a3 and yyyyyyyy in it")"},
 };
 

@@ -5,12 +5,10 @@ Registries are reached through their ordinary clients, whose settings name the h
 nowhere else.
 """
 
-import io
 import pathlib
 import re
 import subprocess
 import sys
-import tokenize
 import unicodedata
 
 import check_guides
@@ -38,10 +36,10 @@ LARGE_BYTES = 1 << 20
 # Read in terminals too: the answers to --help, and the guides.
 NARROW = re.compile(r"docs/(cli|guides)/.*\.md")
 MOST_COLUMNS = 100
-# Everything else, where no formatter keeps to it: prose and comments. Not what programs write, nor one value a line.
+# Everything else that people write, but for data and for what programs wrote.
 WIDE_COLUMNS = 120
-WIDE = re.compile(r"docs/contracts\.md|(src/report|benchmarks/results|data|tests/(cases|corpus|machines))/.*")
-HASH_COMMENTS = re.compile(r".*\.(cmake|sh|supp|toml|yaml|yml)|(.*/)?(CMakeLists\.txt|dev|versions|run)")
+WIDE = re.compile(r"docs/contracts\.md|src/report/page/\w+_script\.js|.*\.(json|csv)|"
+                  r"(benchmarks/results|data|tests/(cases|corpus|machines))/.*")
 # What docs/images/make.py draws from pages of the program.
 PICTURE = re.compile(r"docs/images/[a-z-]+\.png")
 PICTURE_BYTES = 100_000
@@ -70,37 +68,14 @@ def picture_complaints(name, content):
         yield f"{name}: has {len(content)} bytes, more than {PICTURE_BYTES}"
 
 
-def python_lines(text):
-    """(number, line) of lines that are too wide by more than a text."""
-    lines = text.splitlines()
-    in_texts = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        documents = token.type == tokenize.STRING and token.line.lstrip().startswith(('"""', 'r"""'))
-        if token.type == tokenize.STRING and not documents and token.end[1] > WIDE_COLUMNS - 2:
-            in_texts.update(range(token.start[0], token.end[0] + 1))
-        elif token.type == tokenize.STRING and not documents:
-            in_texts.update(range(token.start[0], token.end[0]))
-    return [(number, line) for number, line in enumerate(lines, 1) if number not in in_texts]
-
-
 def wide_complaints(name, text):
-    """Complaints about prose, comments and Python's code beyond WIDE_COLUMNS; clang-format minds C++'s code."""
+    """Complaints about lines beyond WIDE_COLUMNS that can be broken: more than one word, and no row of a table."""
     if WIDE.fullmatch(name):
         return
-    lines = list(enumerate(text.splitlines(), 1))
-    if re.search(r"\.(cc|h|cu)$", name):
-        lines = [(number, line) for number, line in lines
-                 if re.match(r"\s*// ", line) or re.match(r"""[^"'/]*// """, line)]
-    elif HASH_COMMENTS.fullmatch(name):
-        lines = [(number, line) for number, line in lines if re.match(r"\s*# ", line)]
-    elif name.endswith(".py"):
-        lines = python_lines(text)
-    elif name.endswith((".md", "llms.txt")):
-        lines = [(number, line) for number, line in lines if not line.startswith("|")]  # a row of a table is one line
-    else:
-        return
-    for number, line in lines:
-        if columns(line) > WIDE_COLUMNS and " " in line.strip().removeprefix("- "):
+    for number, line in enumerate(text.splitlines(), 1):
+        if columns(line) <= WIDE_COLUMNS or name.endswith(".md") and line.startswith("|"):
+            continue
+        if " " in line.strip().removeprefix("- "):
             yield f"{name}:{number}: has {columns(line)} columns, more than {WIDE_COLUMNS}"
 
 

@@ -14,7 +14,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kTinyConfig =
-    R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":2,)"
+    R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":64,"num_hidden_layers":2,)"
+    R"("num_attention_heads":2,)"
     R"("num_key_value_heads":1,"head_dim":32,"intermediate_size":128,"vocab_size":256,"tie_word_embeddings":true,)"
     R"("max_position_embeddings":4096,"rms_norm_eps":1e-5,"hidden_act":"silu"})";
 

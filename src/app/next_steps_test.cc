@@ -26,10 +26,10 @@ TEST(NextSteps, ACommandIsRepeatedIntoAnotherFile) {
 
 TEST(NextSteps, ASmallRequestStandsInTheLine) {
   const std::vector<TensorSpec> inputs{{"x", DataType::kFp32, {-1, 2}}, {"s", DataType::kBytes, {1}}};
-  EXPECT_EQ(
-      request_line("localhost:8000", "a b", inputs),
-      R"(curl -s localhost:8000/v2/models/a%20b/infer -d '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1,2], )"
-      R"("data": [1,1]}, {"name": "s", "datatype": "BYTES", "shape": [1], "data": ["text"]}]}')");
+  EXPECT_EQ(request_line("localhost:8000", "a b", inputs),
+            R"(curl -s localhost:8000/v2/models/a%20b/infer -d '{"inputs": [{"name": "x", "datatype": "FP32", )"
+            R"("shape": [1,2], )"
+            R"("data": [1,1]}, {"name": "s", "datatype": "BYTES", "shape": [1], "data": ["text"]}]}')");
 }
 
 TEST(NextSteps, ALargeRequestIsWrittenByPython) {

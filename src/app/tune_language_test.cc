@@ -18,7 +18,8 @@ using testing::HasSubstr;
 using tune::language::JudgedForm;
 
 constexpr const char* kConfig =
-    R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":2,)"
+    R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":64,"num_hidden_layers":2,)"
+    R"("num_attention_heads":2,)"
     R"("num_key_value_heads":1,"head_dim":32,"intermediate_size":128,"vocab_size":96,"max_position_embeddings":512})";
 
 // A token per printable character of ASCII.

@@ -17,10 +17,11 @@ std::string file_of(const std::string& header, const std::string& data) {
 Result<Tensors> read(const std::string& bytes) { return read_safetensors(std::as_bytes(std::span(bytes))); }
 
 TEST(Safetensors, GivesTypeShapeAndBytesOfEachTensor) {
-  const std::string bytes = file_of(
-      R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[3],"data_offsets":[8,14]},)"
-      R"("a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"none":{"dtype":"F16","shape":[0,4],"data_offsets":[14,14]}})",
-      "01234567abcdef");
+  const std::string bytes =
+      file_of(R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[3],"data_offsets":[8,14]},)"
+              R"("a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"none":{"dtype":"F16","shape":[0,4],)"
+              R"("data_offsets":[14,14]}})",
+              "01234567abcdef");
   const Result<Tensors> tensors = read(bytes);
   ASSERT_TRUE(tensors.ok()) << tensors.error().message;
   ASSERT_EQ(tensors->size(), 3u);
@@ -42,12 +43,12 @@ TEST(Safetensors, RefusesPartsThatDoNotFitEachOther) {
       file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", "1234"),  // backwards
       file_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"),
       file_of(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", ""),  // overflows
-      file_of(
-          R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
-          "123456"),  // overlap
-      file_of(
-          R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[6,10]}})",
-          "0123456789"),
+      file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],)"
+              R"("data_offsets":[2,6]}})",
+              "123456"),  // overlap
+      file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],)"
+              R"("data_offsets":[6,10]}})",
+              "0123456789"),
       file_of(R"({"a":{"dtype":"F32","shape":[1]}})", "1234"),
       file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}})", "1234")};
   for (const std::string& bytes : wrong) {

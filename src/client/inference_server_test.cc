@@ -11,7 +11,8 @@ Json json(std::string_view text) { return parse_json(text, "test").value(); }
 
 TEST(InferenceServer, ReadsAModelsMetadata) {
   const auto model = read_model(json(R"({"name": "m", "versions": ["1", "2"], "platform": "x",
-      "inputs": [{"name": "a", "datatype": "FP32", "shape": [-1, 3]}, {"name": "b", "datatype": "INT64", "shape": ["-1", "8"]}],
+      "inputs": [{"name": "a", "datatype": "FP32", "shape": [-1, 3]},
+                 {"name": "b", "datatype": "INT64", "shape": ["-1", "8"]}],
       "outputs": [{"name": "y", "datatype": "BYTES", "shape": []}]})"));
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(model->versions, (std::vector<std::string>{"1", "2"}));
@@ -49,14 +50,19 @@ TEST(InferenceServer, MetadataThatMakesNoSenseIsAnError) {
 constexpr const char* kBefore = R"({"model_stats": [
   {"name": "m", "version": "1", "inference_count": 999, "execution_count": 999, "inference_stats": {}},
   {"name": "m", "version": "2", "inference_count": 10, "execution_count": 10,
-   "inference_stats": {"success": {"count": 10, "ns": 100}, "fail": {"count": 1, "ns": 5}, "queue": {"count": 10, "ns": 1000000},
-     "compute_input": {"count": 10, "ns": 0}, "compute_infer": {"count": 10, "ns": 50000000}, "compute_output": {"count": 10, "ns": 0}},
+   "inference_stats": {"success": {"count": 10, "ns": 100}, "fail": {"count": 1, "ns": 5},
+                         "queue": {"count": 10, "ns": 1000000},
+     "compute_input": {"count": 10, "ns": 0}, "compute_infer": {"count": 10, "ns": 50000000},
+     "compute_output": {"count": 10, "ns": 0}},
    "batch_stats": [{"batch_size": 1, "compute_infer": {"count": 10, "ns": 1}}]}]})";
 constexpr const char* kAfter = R"({"model_stats": [
   {"name": "m", "version": "2", "inference_count": 50, "execution_count": 20,
-   "inference_stats": {"success": {"count": 30, "ns": 100}, "fail": {"count": 4, "ns": 5}, "queue": {"count": 30, "ns": 41000000},
-     "compute_input": {"count": 30, "ns": 2000000}, "compute_infer": {"count": 30, "ns": 150000000}, "compute_output": {"count": 30, "ns": 1000000}},
-   "batch_stats": [{"batch_size": 1, "compute_infer": {"count": 10, "ns": 1}}, {"batch_size": 4, "compute_infer": {"count": 10, "ns": 1}}]}]})";
+   "inference_stats": {"success": {"count": 30, "ns": 100}, "fail": {"count": 4, "ns": 5},
+                         "queue": {"count": 30, "ns": 41000000},
+     "compute_input": {"count": 30, "ns": 2000000}, "compute_infer": {"count": 30, "ns": 150000000},
+     "compute_output": {"count": 30, "ns": 1000000}},
+   "batch_stats": [{"batch_size": 1, "compute_infer": {"count": 10, "ns": 1}},
+                    {"batch_size": 4, "compute_infer": {"count": 10, "ns": 1}}]}]})";
 
 TEST(InferenceServer, StatisticsOfALoadAreTheDifferenceOfTwoReadings) {
   const auto before = read_statistics(json(kBefore), "2");

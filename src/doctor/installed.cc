@@ -23,7 +23,8 @@ void keep_newest(std::optional<InstalledPart>& known, const std::string& version
 void read_path(const std::string& path, InstalledSoftware& installed) {
   static const std::regex library(R"(lib(cuda|cudart|cudnn|nvinfer|nccl)\.so\.([0-9.]+)$)");
   static const std::regex package(
-      R"(/(onnxruntime|onnxruntime_gpu|tensorrt|tensorrt_cu\d+|nvidia_cudnn_cu\d+|nvidia_nccl_cu\d{1,3}|nvidia_cuda_runtime(?:_cu\d+)?)-([0-9.]+)[^/]*\.dist-info$)");
+      R"(/(onnxruntime|onnxruntime_gpu|tensorrt|tensorrt_cu\d+|nvidia_cudnn_cu\d+|nvidia_nccl_cu\d{1,3})"
+      R"(|nvidia_cuda_runtime(?:_cu\d+)?)-([0-9.]+)[^/]*\.dist-info$)");
   std::smatch match;
   if (std::regex_search(path, match, library)) {
     std::string name = match[1], version = match[2];

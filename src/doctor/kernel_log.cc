@@ -31,7 +31,8 @@ struct LogKind {
 const LogKind kKinds[] = {
     // The first digit of a bank's status holds bit 61, "uncorrected" (Intel SDM volume 3B, 15.3.2.2).
     {"mce_fatal", "uncorrected machine check errors",
-     R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15})|Machine [Cc]heck [Ee]xception)",
+     R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15}))"
+     R"(|Machine [Cc]heck [Ee]xception)",
      Verdict::kFail,
      "the CPU or memory is faulty: read the errors with rasdaemon (ras-mc-ctl --errors), and replace the part"},
     {"mce", "machine check errors", R"(\[Hardware Error\]|mce: .*Machine check events logged)", Verdict::kWarn,

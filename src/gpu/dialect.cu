@@ -7,7 +7,7 @@
 #define UNROLL  // before a loop whose arrays belong in registers
 #define GLOBAL __global
 #define SHARED __local
-#define SHARED_POINTER __local  // a pointer to shared memory
+#define SHARED_POINTER __local                                      // a pointer to shared memory
 #define DYNAMIC_SHARED(type, name, count) __local type name[count]  // of the size that the launch gives
 #define RESTRICT restrict
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)  // all threads of the block have arrived, and see shared memory alike

@@ -331,7 +331,8 @@ spec:
   if (!label.empty()) text += fmt::format("      nodeSelector: {{nvidia.com/gpu.product: {}}}\n", label);
   text += fmt::format(R"(      tolerations:
         - {{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}}
-      # Fits the Pod Security Standard `restricted`. Engines' images run as root unless told otherwise: the user needs a home and a name.
+      # Fits the Pod Security Standard `restricted`. Engines' images run as root unless told otherwise: the user )"
+                      R"(needs a home and a name.
       securityContext: {{runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000, seccompProfile: {{type: RuntimeDefault}}}}
       containers:
         - name: {0}

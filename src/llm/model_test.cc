@@ -133,37 +133,55 @@ TEST(Config, CountsKindsThatAreNotBuiltAsLlama) {
   };
   const Case cases[] = {
       // StarCoder: two matrices, biases, one head of keys and values, learned positions.
-      {R"({"model_type":"gpt_bigcode","n_layer":40,"n_head":48,"n_embd":6144,"n_inner":24576,"n_positions":8192,"vocab_size":49152,"multi_query":true})",
+      {R"({"model_type":"gpt_bigcode","n_layer":40,"n_head":48,"n_embd":6144,"n_inner":24576,"n_positions":8192,)"
+       R"("vocab_size":49152,"multi_query":true})",
        15517456384.0, 40 * 2 * 128 * 2},
       // Phi-2: attention and feed-forward network after one norm, biases everywhere, on the head too.
-      {R"({"model_type":"phi","num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":32,"hidden_size":2560,"intermediate_size":10240,"vocab_size":51200,"hidden_act":"gelu_new","tie_word_embeddings":false})",
+      {R"({"model_type":"phi","num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":32,)"
+       R"("hidden_size":2560,"intermediate_size":10240,"vocab_size":51200,"hidden_act":"gelu_new",)"
+       R"("tie_word_embeddings":false})",
        2779683840.0, 32 * 2 * 2560 * 2},
       // Minitron-4B: two matrices without biases, norms with.
-      {R"({"model_type":"nemotron","num_hidden_layers":32,"num_attention_heads":24,"num_key_value_heads":8,"head_dim":128,"hidden_size":3072,"intermediate_size":9216,"vocab_size":256000,"hidden_act":"relu2","tie_word_embeddings":false})",
+      {R"({"model_type":"nemotron","num_hidden_layers":32,"num_attention_heads":24,"num_key_value_heads":8,)"
+       R"("head_dim":128,"hidden_size":3072,"intermediate_size":9216,"vocab_size":256000,"hidden_act":"relu2",)"
+       R"("tie_word_embeddings":false})",
        4190509056.0, 32 * 2 * 1024 * 2},
       // ERNIE-4.5-21B-A3B: 64 experts from the second layer on, two shared ones.
-      {R"({"model_type":"ernie4_5_moe","num_hidden_layers":28,"num_attention_heads":20,"num_key_value_heads":4,"hidden_size":2560,"intermediate_size":12288,"vocab_size":103424,"moe_num_experts":64,"moe_k":6,"moe_num_shared_experts":2,"moe_intermediate_size":1536,"moe_layer_start_index":1,"moe_layer_end_index":27,"moe_layer_interval":1,"tie_word_embeddings":true,"use_bias":false})",
+      {R"({"model_type":"ernie4_5_moe","num_hidden_layers":28,"num_attention_heads":20,"num_key_value_heads":4,)"
+       R"("hidden_size":2560,"intermediate_size":12288,"vocab_size":103424,"moe_num_experts":64,"moe_k":6,)"
+       R"("moe_num_shared_experts":2,"moe_intermediate_size":1536,"moe_layer_start_index":1,"moe_layer_end_index":27,)"
+       R"("moe_layer_interval":1,"tie_word_embeddings":true,"use_bias":false})",
        21825437888.0, 28 * 2 * 512 * 2},
       // Falcon-7B and -40B: the second has 8 heads of keys and values and two norms.
-      {R"({"model_type":"falcon","num_hidden_layers":32,"num_attention_heads":71,"hidden_size":4544,"vocab_size":65024,"multi_query":true,"parallel_attn":true,"bias":false})",
+      {R"({"model_type":"falcon","num_hidden_layers":32,"num_attention_heads":71,"hidden_size":4544,)"
+       R"("vocab_size":65024,"multi_query":true,"parallel_attn":true,"bias":false})",
        6921720704.0, 32 * 2 * 64 * 2},
-      {R"({"model_type":"falcon","num_hidden_layers":60,"num_attention_heads":128,"num_kv_heads":8,"hidden_size":8192,"vocab_size":65024,"new_decoder_architecture":true,"parallel_attn":true,"bias":false})",
+      {R"({"model_type":"falcon","num_hidden_layers":60,"num_attention_heads":128,"num_kv_heads":8,"hidden_size":8192,)"
+       R"("vocab_size":65024,"new_decoder_architecture":true,"parallel_attn":true,"bias":false})",
        41303293952.0, 60 * 2 * 512 * 2},
       {R"({"model_type":"bloom","n_layer":24,"num_attention_heads":16,"n_embed":1024,"vocab_size":250880})",
        559214592.0, 24 * 2 * 1024 * 2},
-      {R"({"model_type":"opt","num_hidden_layers":32,"num_attention_heads":32,"hidden_size":4096,"ffn_dim":16384,"max_position_embeddings":2048,"word_embed_proj_dim":4096,"vocab_size":50272})",
+      {R"({"model_type":"opt","num_hidden_layers":32,"num_attention_heads":32,"hidden_size":4096,"ffn_dim":16384,)"
+       R"("max_position_embeddings":2048,"word_embed_proj_dim":4096,"vocab_size":50272})",
        6658473984.0, 32 * 2 * 4096 * 2},
-      {R"({"model_type":"gptj","n_layer":28,"n_head":16,"n_embd":4096,"n_positions":2048,"vocab_size":50400,"tie_word_embeddings":false})",
+      {R"({"model_type":"gptj","n_layer":28,"n_head":16,"n_embd":4096,"n_positions":2048,"vocab_size":50400,)"
+       R"("tie_word_embeddings":false})",
        6050882784.0, 28 * 2 * 4096 * 2},
       {R"({"model_type":"mpt","n_layers":32,"n_heads":32,"d_model":4096,"max_seq_len":2048,"vocab_size":50432})",
        6649286656.0, 32 * 2 * 4096 * 2},
-      {R"({"model_type":"dbrx","n_layers":40,"n_heads":48,"d_model":6144,"max_seq_len":32768,"vocab_size":100352,"attn_config":{"kv_n_heads":8,"model_type":""},"ffn_config":{"ffn_hidden_size":10752,"moe_num_experts":16,"moe_top_k":4,"model_type":""},"tie_word_embeddings":false})",
+      {R"({"model_type":"dbrx","n_layers":40,"n_heads":48,"d_model":6144,"max_seq_len":32768,"vocab_size":100352,)"
+       R"("attn_config":{"kv_n_heads":8,"model_type":""},"ffn_config":{"ffn_hidden_size":10752,"moe_num_experts":16,)"
+       R"("moe_top_k":4,"model_type":""},"tie_word_embeddings":false})",
        131596523520.0, 40 * 2 * 1024 * 2},
       // StableLM-2-1.6B: norms with biases, and on queries, keys and values.
-      {R"({"model_type":"stablelm","num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":32,"hidden_size":2048,"intermediate_size":5632,"vocab_size":100352,"use_qkv_bias":true,"hidden_act":"silu","tie_word_embeddings":false})",
+      {R"({"model_type":"stablelm","num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":32,)"
+       R"("hidden_size":2048,"intermediate_size":5632,"vocab_size":100352,"use_qkv_bias":true,"hidden_act":"silu",)"
+       R"("tie_word_embeddings":false})",
        1644515328.0, 24 * 2 * 2048 * 2},
       // GLM-4-9B-0414: four norms a layer.
-      {R"({"model_type":"glm4","num_hidden_layers":40,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"hidden_size":4096,"intermediate_size":13696,"vocab_size":151552,"attention_bias":true,"hidden_act":"silu","rms_norm_eps":1e-5})",
+      {R"({"model_type":"glm4","num_hidden_layers":40,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,)"
+       R"("hidden_size":4096,"intermediate_size":13696,"vocab_size":151552,"attention_bias":true,"hidden_act":"silu",)"
+       R"("rms_norm_eps":1e-5})",
        9400279040.0, 40 * 2 * 256 * 2},
   };
   for (const Case& c : cases) {
@@ -323,9 +341,11 @@ TEST(Quantisation, IsReadAsCheckpointsHaveIt) {
       {R"({"quant_method":"mxfp4"})", {WeightFormat::kBf16, WeightFormat::kBf16, WeightFormat::kMxfp4}},
       {R"({"quant_method":"awq","bits":4})", {WeightFormat::kInt4, WeightFormat::kInt4, WeightFormat::kInt4}},
       {R"({"quant_method":"gptq","bits":8})", {WeightFormat::kInt8, WeightFormat::kInt8, WeightFormat::kInt8}},
-      {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"float","strategy":"channel"}}}})",
+      {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"float",)"
+       R"("strategy":"channel"}}}})",
        {WeightFormat::kFp8, WeightFormat::kFp8, WeightFormat::kFp8}},
-      {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":4,"type":"float","group_size":16}}},
+      {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":
+            {"weights":{"num_bits":4,"type":"float","group_size":16}}},
           "ignore":["lm_head","re:.*self_attn.*"]})",
        {WeightFormat::kBf16, WeightFormat::kNvfp4, WeightFormat::kNvfp4}},
       {R"({"quant_method":"compressed-tensors","format":"pack-quantized",

@@ -110,7 +110,8 @@ TEST(Reader, FindsTheShapesInsideALoop) {
 
 TEST(Reader, WhatGrowsInALoopIsOpen) {
   Result<Graph> graph = read_graph(R"((float[1, 4] start) => (float[a, b] y) <int64 trips = {5}, bool yes = {1}> {
-      y = Loop (trips, yes, start) < body = turn (int64 i, bool go, float[m, n] state) => (bool go_on, float[o, p] next) {
+      y = Loop (trips, yes, start) < body = turn (int64 i, bool go, float[m, n] state)
+          => (bool go_on, float[o, p] next) {
         go_on = Identity (go)
         next = Concat <axis = 0> (state, start) } > })");
   ASSERT_TRUE(graph.ok()) << error_of(graph);

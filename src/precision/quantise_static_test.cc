@@ -113,7 +113,8 @@ TEST(QuantiseStatic, NodesToKeepAndNodesWithoutRangesStayInFloatingPoint) {
 
 TEST(QuantiseStatic, ValuesThatOnlyMoveKeepTheirScale) {
   PassFiles files(R"((float[1, 2, 4, 4] x) => (float[1, 3] y)
-    <float[2, 2, 1, 1] w = {1, 0, 0, 1}, float[3, 8] f = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8},
+    <float[2, 2, 1, 1] w = {1, 0, 0, 1},
+     float[3, 8] f = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8},
      float[3] b = {1, 2, 3}>
     { c = Conv (x, w)
       p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)

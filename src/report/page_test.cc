@@ -49,7 +49,8 @@ TEST(Page, NamesCannotBecomeMarkup) {
   const std::string page = page_of(hostile());
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_THAT(page, HasSubstr("<title>ridge plan · a&quot;b&#39;&lt;i&gt;&amp;@SCRIPT@.onnx</title>"));
-  // The page's own: data, Chinese, library, script. A library with the closing tag in its text would end its element early.
+  // The page's own: data, Chinese, library, script. A library with the closing tag in its text would end its
+  // element early.
   EXPECT_EQ(times(page, "</script"), 5u);
   EXPECT_EQ(times(page, "</style"), 1u);
 }

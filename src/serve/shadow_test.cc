@@ -57,7 +57,8 @@ class ShadowsTest : public testing::Test {
     folder_.write("m/1/model.onnx", "1");
     folder_.write("m/2/model.onnx", "2");
     folder_.write("m/config.pbtxt", R"(version_policy { all { } }
-        parameters [ { key: "ridge_warmup" value { string_value: "off" } }, { key: "ridge_traffic" value { string_value: "1:1,2:0" } } ])");
+        parameters [ { key: "ridge_warmup" value { string_value: "off" } },
+                     { key: "ridge_traffic" value { string_value: "1:1,2:0" } } ])");
     ServerOptions options;
     options.repositories = {folder_.path()};
     options.shadows = {{"m", 2, share}};

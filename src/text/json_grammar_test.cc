@@ -106,7 +106,8 @@ TEST(JsonGrammar, LengthsCountCharacters) {
 
 TEST(JsonGrammar, MembersComeInTheSchemasOrderAndOptionalOnesMayBeLeftOut) {
   const JsonGrammar grammar = grammar_of(
-      R"({"type":"object","properties":{"b":{"type":"integer"},"ba":{"type":"integer"},"a":{"type":"integer"}},"required":["ba"],"additionalProperties":false})");
+      R"({"type":"object","properties":{"b":{"type":"integer"},"ba":{"type":"integer"},"a":{"type":"integer"}},)"
+      R"("required":["ba"],"additionalProperties":false})");
   EXPECT_TRUE(takes(grammar, R"({"b":1,"ba":2,"a":3})"));
   EXPECT_TRUE(takes(grammar, R"({ "ba": 2 })"));
   EXPECT_EQ(refused_at(grammar, R"({"a":3)"), 2);
@@ -138,7 +139,8 @@ TEST(JsonGrammar, OtherMembersFollowAndDoNotBearAListedName) {
 
 TEST(JsonGrammar, ArraysHaveTheirItems) {
   const JsonGrammar grammar = grammar_of(
-      R"({"type":"array","prefixItems":[{"type":"null"},{"type":"boolean"}],"items":{"type":"integer"},"minItems":1,"maxItems":4})");
+      R"({"type":"array","prefixItems":[{"type":"null"},{"type":"boolean"}],"items":{"type":"integer"},"minItems":1,)"
+      R"("maxItems":4})");
   EXPECT_EQ(refused_at(grammar, "[]"), 1);
   for (const char* text : {"[null]", "[ null, true ]", "[null,false,1]", "[null,false,1,2]"})
     EXPECT_TRUE(takes(grammar, text)) << text;
@@ -205,7 +207,8 @@ TEST(JsonGrammar, WordsThatStandTogetherAllHold) {
       {R"({"oneOf":[{"type":"string","maxLength":3},{"type":"string","pattern":"^a"}]})",
        {R"("bc")", R"("abcd")"},
        {R"("ab")", R"("bcde")"}},
-      {R"({"oneOf":[{"properties":{"k":{"const":"x"}},"required":["k"]},{"properties":{"k":{"const":"y"},"z":{}},"required":["k"]}]})",
+      {R"({"oneOf":[{"properties":{"k":{"const":"x"}},"required":["k"]},{"properties":{"k":{"const":"y"},"z":{}},)"
+       R"("required":["k"]}]})",
        {R"({"k":"x"})", R"({"k":"y","z":1})"},
        {R"({"k":"x","z")"}},
       {R"({"type":["integer","string"],"anyOf":[{"minimum":5},{"maxLength":1}]})",
@@ -216,10 +219,12 @@ TEST(JsonGrammar, WordsThatStandTogetherAllHold) {
       {R"({"type":"integer","not":{"enum":[3]},"minimum":1,"maximum":5})", {"1", "2", "4"}, {"3"}},
       {R"({"type":"string","not":{"enum":["ab","c"]}})", {"\"a\"", "\"abc\"", "\"\""}, {"\"ab\"", "\"c\""}},
       {R"({"type":"string","not":{"pattern":"^a"}})", {"\"ba\"", "\"\""}, {"\"a"}},
-      {R"({"type":"object","properties":{"a":{"type":"boolean"},"b":{}},"if":{"properties":{"a":{"const":true}},"required":["a"]},"then":{"required":["b"]}})",
+      {R"({"type":"object","properties":{"a":{"type":"boolean"},"b":{}},"if":{"properties":{"a":{"const":true}},)"
+       R"("required":["a"]},"then":{"required":["b"]}})",
        {R"({"a":true,"b":1})", R"({"a":false})", "{}"},
        {R"({"a":true})"}},
-      {R"({"properties":{"a":{},"b":{},"c":{}},"dependentRequired":{"a":["b"]},"dependencies":{"b":{"required":["c"]}}})",
+      {R"({"properties":{"a":{},"b":{},"c":{}},"dependentRequired":{"a":["b"]},)"
+       R"("dependencies":{"b":{"required":["c"]}}})",
        {"{}", R"({"c":1})", R"({"b":1,"c":1})", R"({"a":1,"b":1,"c":1})"},
        {R"({"a":1})", R"({"a":1,"b":1})", R"({"b":1})"}},
       {R"({"nullable":true,"anyOf":[{"type":"integer"},{"type":"boolean"}]})", {"null", "1", "true"}, {"\""}},
@@ -236,13 +241,15 @@ TEST(JsonGrammar, MembersByPatternAndCount) {
       {R"({"type":"object","patternProperties":{"^x-":{"type":"integer"}},"additionalProperties":false})",
        {"{}", R"({"x-a":1,"x-":2})"},
        {R"({"x-a":"")", R"({"y")", R"({"x")"}},
-      {R"({"properties":{"ab":{"type":"integer"}},"patternProperties":{"^a":{"minimum":5},"b$":{"maximum":9}},"additionalProperties":{"type":"string"}})",
+      {R"({"properties":{"ab":{"type":"integer"}},"patternProperties":{"^a":{"minimum":5},"b$":{"maximum":9}},)"
+       R"("additionalProperties":{"type":"string"}})",
        {R"({"ab":7,"ac":5,"cb":1,"a\u0001b":6,"d":""})"},
        {R"({"ab":4})", R"({"ab":10})", R"({"ac":4})", R"({"d":1})", R"({"acb":10})"}},
       {R"({"patternProperties":{"a":false},"maxProperties":1})",
        {"{}", R"({"b":1})"},
        {R"({"ba":1})", R"({"b":1,"c")"}},
-      {R"({"propertyNames":{"pattern":"^[a-c]+$","maxLength":2},"properties":{"a":{},"d":{}},"additionalProperties":true})",
+      {R"({"propertyNames":{"pattern":"^[a-c]+$","maxLength":2},"properties":{"a":{},"d":{}},)"
+       R"("additionalProperties":true})",
        {R"({"a":1,"bc":2})"},
        {R"({"d":1})", R"({"abc":1})"}},
       {R"({"properties":{"a":{},"b":{},"c":{}},"minProperties":2})",
@@ -251,7 +258,8 @@ TEST(JsonGrammar, MembersByPatternAndCount) {
       {R"({"properties":{"a":{},"b":{},"c":{}},"required":["c"],"maxProperties":2})",
        {R"({"c":1})", R"({"a":1,"c":1})", R"({"b":1,"c":1})"},
        {R"({"a":1,"b")"}},
-      {R"({"properties":{"a":{}},"required":["a"],"additionalProperties":{"type":"integer"},"minProperties":2,"maxProperties":3})",
+      {R"({"properties":{"a":{}},"required":["a"],"additionalProperties":{"type":"integer"},"minProperties":2,)"
+       R"("maxProperties":3})",
        {R"({"a":1,"b":1})", R"({"a":1,"b":1,"c":1})"},
        {R"({"a":1})", R"({"b":1)", R"({"a":1,"x":1,"y":1,"z")"}},
       {R"({"type":"object","minProperties":1})", {R"({"a":1})"}, {"{}"}},
@@ -374,7 +382,8 @@ TEST(JsonGrammar, WhatGoesOnForEverIsBounded) {
 
 TEST(JsonGrammar, WordsThatNoDraftKnowsAreNotes) {
   const JsonGrammar grammar = grammar_of(
-      R"({"readonly":true,"ui:widget":"x","properties":{"a":{"type":"null","errorMessage":{},"version":[1]}},"then":false})");
+      R"({"readonly":true,"ui:widget":"x","properties":{"a":{"type":"null","errorMessage":{},"version":[1]}},)"
+      R"("then":false})");
   EXPECT_TRUE(takes(grammar, R"({"a":null})"));
   EXPECT_EQ(refused_at(grammar, R"({"a":1)"), 5);
   EXPECT_TRUE(takes(R"({"links":[]})", "1"));

@@ -28,7 +28,8 @@ std::string fallback_json(const std::string& decoder) {
   std::string vocabulary = R"("<unk>":0)";
   for (int byte = 0; byte < 256; ++byte) vocabulary += fmt::format(R"(,"<0x{:02X}>":{})", byte, byte + 1);
   return fmt::format(
-      R"({{"decoder":{},"model":{{"byte_fallback":true,"unk_token":"<unk>","vocab":{{{},"a":257,"▁":258}},"merges":[]}}}})",
+      R"({{"decoder":{},"model":{{"byte_fallback":true,"unk_token":"<unk>","vocab":{{{},"a":257,"▁":258}},)"
+      R"("merges":[]}}}})",
       decoder, vocabulary);
 }
 
@@ -204,10 +205,11 @@ TEST(Tokenizer, SplitsAsTheLibraryDoes) {
     int number = 0;
     for (const char* word : {"the", "-", "final", "countdown", "the-", "final-", "-final", "-countdown", "--", "the--"})
       vocabulary += fmt::format(R"({}"{}":{})", number > 0 ? "," : "", word, number), ++number;
-    const auto tokenizer = Tokenizer::parse(fmt::format(
-        R"({{"model":{{"type":"BPE","ignore_merges":true,"vocab":{{{}}},"merges":[]}},"pre_tokenizer":{{"type":"Split",)"
-        R"("pattern":{{"String":"-"}},"behavior":"{}","invert":{}}}}})",
-        vocabulary, behaviour, invert));
+    const auto tokenizer =
+        Tokenizer::parse(fmt::format(R"({{"model":{{"type":"BPE","ignore_merges":true,"vocab":{{{}}},"merges":[]}},)"
+                                     R"("pre_tokenizer":{{"type":"Split",)"
+                                     R"("pattern":{{"String":"-"}},"behavior":"{}","invert":{}}}}})",
+                                     vocabulary, behaviour, invert));
     std::vector<std::string> texts;
     const std::vector<int32_t> tokens = *tokenizer->encode("the-final--countdown", false);
     for (const int32_t token : tokens) texts.emplace_back(tokenizer->piece_of(token));
@@ -289,8 +291,9 @@ TEST(Tokenizer, SaysWhichBytesATokenStandsFor) {
   EXPECT_EQ(level->bytes_of(2), " ");
   EXPECT_EQ(level->bytes_of(3), "\xC3");
   EXPECT_EQ(level->piece_of(77), "");
-  const auto fallback = Tokenizer::parse(fallback_json(
-      R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"}]})"));
+  const auto fallback = Tokenizer::parse(
+      fallback_json(R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},)"
+                    R"({"type":"ByteFallback"}]})"));
   ASSERT_TRUE(fallback.ok()) << fallback.error().message;
   EXPECT_EQ(fallback->bytes_of(258), " ");
   EXPECT_EQ(fallback->bytes_of(0xE5 + 1), "\xE5");

@@ -28,7 +28,8 @@ std::vector<std::string> special_tokens(size_t count) {
 
 // Llama 3's, from its tokenizer.json.
 constexpr const char* kPattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // GPT-2's characters for bytes: printable Latin-1 stands for itself, the others, in order, are U+0100 and up.
 std::array<std::string, 256> byte_characters() {

@@ -60,8 +60,8 @@ TEST(InferRequest, ReadsIntegersBeyond64BitsIntoFloatingPoint) {
                         {1e20, -123456789012345678901234.0});
   expect_values<float>("FP32", "[2]", "[ 18446744073709551616,18446744073709551615]",
                        {18446744073709551616.f, 18446744073709551616.f});
-  auto strings = decode(
-      R"({"id":"12345678901234567890123","inputs":[{"name":"x","datatype":"FP64","shape":[1],"data":[100000000000000000000]}]})");
+  auto strings = decode(R"({"id":"12345678901234567890123","inputs":[{"name":"x","datatype":"FP64","shape":[1],)"
+                        R"("data":[100000000000000000000]}]})");
   ASSERT_TRUE(strings);
   EXPECT_EQ(strings->request.id, "12345678901234567890123");
 }
@@ -88,7 +88,8 @@ TEST(InferRequest, ReadsStringsOfAnyUnicode) {
 
 TEST(InferRequest, ReadsNamesParametersAndOutputs) {
   auto decoded = decode(
-      R"({"id":"42","model_name":"ignored","parameters":{"binary_data_output":true,"timeout":1500,"sequence_id":18446744073709551615,"sequence_start":true,"sequence_end":false,"other":"x"},
+      R"({"id":"42","model_name":"ignored","parameters":{"binary_data_output":true,"timeout":1500,
+       "sequence_id":18446744073709551615,"sequence_start":true,"sequence_end":false,"other":"x"},
       "inputs":[],"outputs":[{"name":"a"},{"name":"b","parameters":{"binary_data":false}},
                              {"name":"c","parameters":{"classification":3}}]})");
   ASSERT_TRUE(decoded) << decoded.error().message;
@@ -108,7 +109,8 @@ TEST(InferRequest, ReadsWhichTensorsLieInSharedMemory) {
       {"name":"a","shape":[2],"datatype":"FP32",
        "parameters":{"shared_memory_region":"in","shared_memory_byte_size":8,"shared_memory_offset":64}},
       {"name":"b","shape":[2],"datatype":"UINT8","parameters":{"binary_data_size":2}}],
-      "outputs":[{"name":"y","parameters":{"shared_memory_region":"out","shared_memory_byte_size":100,"binary_data":false}},
+      "outputs":[{"name":"y","parameters":
+                   {"shared_memory_region":"out","shared_memory_byte_size":100,"binary_data":false}},
                  {"name":"z"}]})";
   InferDecoder decoder;
   auto decoded = decoder.decode(body_of(json + "12"), json.size());
@@ -185,7 +187,8 @@ TEST(InferRequest, RefusesWhatIsWrongAndNamesTheTensor) {
        "'binary_data_size'"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_region":"r"}}]})",
        "shared_memory_byte_size"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_byte_size":4},"data":[1]}]})",
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_byte_size":4},)"
+       R"("data":[1]}]})",
        "shared_memory_region"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1],
           "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}}]})",

@@ -33,9 +33,9 @@ Result<Response> encode_json(DataType type, Shape shape, std::string_view bytes)
 TEST(InferResponse, WritesFlatJson) {
   auto response = encode_json(DataType::kFp32, {2, 2}, packed<float>({1, -0.0f, 0.1f, 1e-30f}));
   ASSERT_TRUE(response);
-  EXPECT_EQ(
-      response->text,
-      R"({"model_name":"m","model_version":"3","outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[1.0,-0.0,0.1,1e-30]}]})");
+  EXPECT_EQ(response->text,
+            R"({"model_name":"m","model_version":"3","outputs":[{"name":"y","datatype":"FP32","shape":[2,2],)"
+            R"("data":[1.0,-0.0,0.1,1e-30]}]})");
   EXPECT_EQ(response->content_type, "application/json");
   EXPECT_FALSE(response->has_inference_length);
 }

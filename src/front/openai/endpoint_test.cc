@@ -142,9 +142,9 @@ TEST_F(OpenAiTest, GoesOnWithTheLastMessage) {
 
 TEST_F(OpenAiTest, StreamsAChat) {
   model_->answers = {"ab"};
-  const std::vector<std::string> found = events(
-      "/v1/chat/completions",
-      R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":true,"stream_options":{"include_usage":true}})");
+  const std::vector<std::string> found =
+      events("/v1/chat/completions", R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":true,)"
+                                     R"("stream_options":{"include_usage":true}})");
   ASSERT_EQ(found.size(), 6U);
   EXPECT_EQ(found.back(), "[DONE]");
   const auto event = [&](size_t i) { return nlohmann::json::parse(found[i]); };

@@ -94,11 +94,11 @@ constexpr std::string_view kMessages =
 constexpr std::string_view kTools = R"({"type":["array","null"],"items":{"$ref":"#/components/schemas/Tool"}})";
 constexpr std::string_view kToolChoice =
     R"({"anyOf":[{"type":"null"},{"enum":["none","auto","required"]},{"$ref":"#/components/schemas/Tool"}]})";
-constexpr std::string_view kResponseFormat =
-    R"({"type":["object","null"],"required":["type"],"properties":{"type":{"enum":["text","json_object","json_schema"]},)"
-    R"("json_schema":{"type":"object"}}})";
-constexpr std::string_view kStop =
-    R"({"anyOf":[{"type":"null"},{"type":"string","minLength":1},{"type":"array","items":{"type":"string","minLength":1}}]})";
+constexpr std::string_view kResponseFormat = R"({"type":["object","null"],"required":["type"],)"
+                                             R"("properties":{"type":{"enum":["text","json_object","json_schema"]},)"
+                                             R"("json_schema":{"type":"object"}}})";
+constexpr std::string_view kStop = R"({"anyOf":[{"type":"null"},{"type":"string","minLength":1},)"
+                                   R"({"type":"array","items":{"type":"string","minLength":1}}]})";
 constexpr std::string_view kLogitBias =
     R"({"type":["object","null"],"additionalProperties":{"type":"number","minimum":-100,"maximum":100}})";
 constexpr std::string_view kStreamOptions =

@@ -82,7 +82,8 @@ TEST(OpenAiRequest, ReadsHowTheAnswerIsGenerated) {
       R"("top_p":0.5,"top_k":-1,"min_p":0.1,"presence_penalty":-2,"frequency_penalty":2,"repetition_penalty":1.5,)"
       R"("logit_bias":{"7":-100,"8":1},"ignore_eos":true,"stop_token_ids":[3],"include_stop_str_in_output":true,)"
       R"("skip_special_tokens":false,"add_special_tokens":false,"return_token_ids":true,"user":"u",)"
-      R"("first_token_within_ms":250,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true})");
+      R"("first_token_within_ms":250,"stream":true,"stream_options":{"include_usage":true,)"
+      R"("continuous_usage_stats":true})");
   const serve::TextRequest& wanted = request.wanted;
   EXPECT_EQ(wanted.most_tokens, 5);
   EXPECT_EQ(wanted.least_tokens, 2);
@@ -277,14 +278,15 @@ TEST(OpenAiRequest, AnswersInJson) {
   EXPECT_TRUE(text::JsonState(*form).accept("null"));
   EXPECT_FALSE(text::JsonState(*form).accept("1"));
   const ReadRequest refused = read_as(
-      OpenAiCall::kChat,
-      R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"(?=a)b"}}}})");
+      OpenAiCall::kChat, R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema",)"
+                         R"("json_schema":{"schema":{"pattern":"(?=a)b"}}}})");
   EXPECT_EQ(refused.about, "response_format");
 }
 
 TEST(OpenAiRequest, MembersOfOtherServersMaySayWhatIsSoAnyway) {
   const OpenAiRequest request = completion(
-      R"(,"grammar":"","mirostat":0,"typical_p":1.0,"n_predict":-1,"lora":[],"json_schema":null,"priority":3,"x y":1,"store":true)");
+      R"(,"grammar":"","mirostat":0,"typical_p":1.0,"n_predict":-1,"lora":[],"json_schema":null,"priority":3,"x y":1,)"
+      R"("store":true)");
   EXPECT_EQ(request.unknown, (std::vector<std::string>{"priority", "x y", "store"}));
   std::string many;
   for (int i = 0; i < 100; ++i) many += ",\"a" + std::to_string(i) + "\":1";
@@ -325,7 +327,8 @@ TEST(OpenAiRequest, DocumentsAndEffortGoToTheTemplate) {
 
 TEST(OpenAiRequest, OnlyAllowedToolsAreShownAndCalled) {
   const std::string tools =
-      R"(,"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],"tool_choice":)";
+      R"(,"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],)"
+      R"("tool_choice":)";
   const auto allowed = [&](const char* mode, const char* name) {
     return tools + R"({"type":"allowed_tools","allowed_tools":{"mode":")" + mode +
            R"(","tools":[{"type":"function","function":{"name":")" + name + R"("}}]}})";

@@ -48,9 +48,9 @@ TEST(OpenAiResponse, UsageComesInAnEventWithoutChoicesOrInEach) {
             R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[)"
             R"({"index":0,"delta":{"content":"x"},"logprobs":null,"finish_reason":null}],"usage":null})"
             "\n\n");
-  const std::string usage =
-      R"("usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}})"
-      "\n\n";
+  const std::string usage = R"("usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,)"
+                            R"("prompt_tokens_details":{"cached_tokens":2}}})"
+                            "\n\n";
   EXPECT_EQ(
       usage_event(form, kUsage),
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[],)" + usage);
@@ -106,7 +106,8 @@ TEST(OpenAiResponse, LogprobsOfACompletion) {
       answer.substr(answer.find(R"("choices")")),
       R"("choices":[{"index":0,"text":"éa","logprobs":{"tokens":["x","�","�a"],"token_logprobs":[null,-0.5,-9999.0],)"
       R"("top_logprobs":[null,{"b":-0.25,"�":-0.5},{"�a":-1.0}],"text_offset":[5,6,7]},"finish_reason":null}],)"
-      R"("usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}})");
+      R"("usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,)"
+      R"("prompt_tokens_details":{"cached_tokens":2}}})");
 }
 
 TEST(OpenAiResponse, LogprobsOfAChatHaveTheBytes) {

@@ -141,7 +141,8 @@ bool takes_calls(const text::JsonGrammar& form, const std::string& text) {
 
 TEST(ToolCalls, FormOfAnAnswerThatMustBeACall) {
   const Json tools = Json::parse(
-      R"([{"function":{"name":"f","parameters":{"properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}}},
+      R"([{"function":{"name":"f","parameters":{"properties":{"n":{"$ref":"#/$defs/n"}},
+           "$defs":{"n":{"type":"integer"}}}}},
           {"function":{"name":"g \"x\""}}])");
   const std::string f = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\":12}}\n</tool_call>";
   const std::string g = R"(<tool_call>{"name": "g \"x\"", "arguments": {}}</tool_call>)";

@@ -5,7 +5,8 @@
 // In three kernels; the count × count scores of each head are stored in the values' type, as in frameworks.
 #define TILE 16
 DEVICE void scores_of(GLOBAL const ELEMENT* q, GLOBAL const ELEMENT* k, GLOBAL ELEMENT* scores, int count,
-                      SHARED_POINTER float (*tile_q)[TILE], SHARED_POINTER float (*tile_k)[TILE + 1], const int format) {
+                      SHARED_POINTER float (*tile_q)[TILE], SHARED_POINTER float (*tile_k)[TILE + 1],
+                      const int format) {
   int head = BLOCK_Y / (count / TILE), top = BLOCK_Y % (count / TILE) * TILE, left = BLOCK_X * TILE;
   float sum = 0;
   for (int first = 0; first < WIDTH; first += TILE) {
@@ -27,7 +28,8 @@ DEVICE void softmax_of(GLOBAL ELEMENT* scores, int count, SHARED_POINTER float* 
   OVER_BLOCK(fmaxf, most, part, THREADS)
   for (int i = THREAD_X; i < count; i += THREADS) sum += expf(value_of(row[i], format) - most);
   OVER_BLOCK(ADD, sum, part, THREADS)
-  for (int i = THREAD_X; i < count; i += THREADS) row[i] = element_of(expf(value_of(row[i], format) - most) / sum, format);
+  for (int i = THREAD_X; i < count; i += THREADS)
+    row[i] = element_of(expf(value_of(row[i], format) - most) / sum, format);
 }
 
 DEVICE void values_of(GLOBAL const ELEMENT* scores, GLOBAL const ELEMENT* v, GLOBAL float* out, int count,
@@ -50,8 +52,9 @@ DEVICE void values_of(GLOBAL const ELEMENT* scores, GLOBAL const ELEMENT* v, GLO
 #define QUERIES 64
 #define TOGETHER 32
 #define AT_A_TIME 4
-DEVICE void tiles_of(GLOBAL const ELEMENT* q, GLOBAL const ELEMENT* k, GLOBAL const ELEMENT* v, GLOBAL float* out, int count,
-                     SHARED_POINTER float (*keys)[WIDTH], SHARED_POINTER float (*values)[WIDTH], const int format) {
+DEVICE void tiles_of(GLOBAL const ELEMENT* q, GLOBAL const ELEMENT* k, GLOBAL const ELEMENT* v, GLOBAL float* out,
+                     int count, SHARED_POINTER float (*keys)[WIDTH], SHARED_POINTER float (*values)[WIDTH],
+                     const int format) {
   const int of_head = BLOCK_Y * count * WIDTH, row = of_head + (BLOCK_X * QUERIES + THREAD_X) * WIDTH;
   float query[WIDTH], sum[WIDTH], score[AT_A_TIME], most = -INFINITE, total = 0;
   UNROLL
@@ -93,28 +96,31 @@ DEVICE void tiles_of(GLOBAL const ELEMENT* q, GLOBAL const ELEMENT* k, GLOBAL co
   for (int i = 0; i < WIDTH; ++i) out[row + i] = sum[i] / total;
 }
 
-#define ATTENTION_IN(name, format)                                                                                              \
-  KERNEL_OF(TILE, TILE) scores_##name(GLOBAL const ELEMENT* RESTRICT q, GLOBAL const ELEMENT* RESTRICT k, GLOBAL ELEMENT* RESTRICT scores, \
-                                      int count) {                                                                              \
-    SHARED float tile_q[TILE][TILE];                                                                                            \
-    SHARED float tile_k[TILE][TILE + 1];                                                                                        \
-    scores_of(q, k, scores, count, tile_q, tile_k, format);                                                                     \
-  }                                                                                                                             \
-  KERNEL_OF(THREADS, 1) softmax_##name(GLOBAL ELEMENT* scores, int count) {                                                        \
-    SHARED float part[THREADS];                                                                                                 \
-    softmax_of(scores, count, part, format);                                                                                    \
-  }                                                                                                                             \
-  KERNEL_OF(TILE, TILE) values_##name(GLOBAL const ELEMENT* RESTRICT scores, GLOBAL const ELEMENT* RESTRICT v,                        \
-                                      GLOBAL float* RESTRICT out, int count) {                                                  \
-    SHARED float tile_s[TILE][TILE];                                                                                            \
-    SHARED float tile_v[TILE][TILE];                                                                                            \
-    values_of(scores, v, out, count, tile_s, tile_v, format);                                                                   \
-  }                                                                                                                             \
-  KERNEL_OF(QUERIES, 1) tiles_##name(GLOBAL const ELEMENT* RESTRICT q, GLOBAL const ELEMENT* RESTRICT k, GLOBAL const ELEMENT* RESTRICT v, \
-                                     GLOBAL float* RESTRICT out, int count) {                                                   \
-    SHARED float keys[TOGETHER][WIDTH];                                                                                         \
-    SHARED float values[TOGETHER][WIDTH];                                                                                       \
-    tiles_of(q, k, v, out, count, keys, values, format);                                                                        \
+#define ATTENTION_IN(name, format)                                                                                   \
+  KERNEL_OF(TILE, TILE)                                                                                              \
+  scores_##name(GLOBAL const ELEMENT* RESTRICT q, GLOBAL const ELEMENT* RESTRICT k, GLOBAL ELEMENT* RESTRICT scores, \
+                int count) {                                                                                         \
+    SHARED float tile_q[TILE][TILE];                                                                                 \
+    SHARED float tile_k[TILE][TILE + 1];                                                                             \
+    scores_of(q, k, scores, count, tile_q, tile_k, format);                                                          \
+  }                                                                                                                  \
+  KERNEL_OF(THREADS, 1) softmax_##name(GLOBAL ELEMENT* scores, int count) {                                          \
+    SHARED float part[THREADS];                                                                                      \
+    softmax_of(scores, count, part, format);                                                                         \
+  }                                                                                                                  \
+  KERNEL_OF(TILE, TILE)                                                                                              \
+  values_##name(GLOBAL const ELEMENT* RESTRICT scores, GLOBAL const ELEMENT* RESTRICT v, GLOBAL float* RESTRICT out, \
+                int count) {                                                                                         \
+    SHARED float tile_s[TILE][TILE];                                                                                 \
+    SHARED float tile_v[TILE][TILE];                                                                                 \
+    values_of(scores, v, out, count, tile_s, tile_v, format);                                                        \
+  }                                                                                                                  \
+  KERNEL_OF(QUERIES, 1)                                                                                              \
+  tiles_##name(GLOBAL const ELEMENT* RESTRICT q, GLOBAL const ELEMENT* RESTRICT k, GLOBAL const ELEMENT* RESTRICT v, \
+               GLOBAL float* RESTRICT out, int count) {                                                              \
+    SHARED float keys[TOGETHER][WIDTH];                                                                              \
+    SHARED float values[TOGETHER][WIDTH];                                                                            \
+    tiles_of(q, k, v, out, count, keys, values, format);                                                             \
   }
 #ifdef FP32
 ATTENTION_IN(fp32, FP32)

@@ -9,7 +9,7 @@
 // algorithm 1 and section 3.3.
 #define KEYS 64
 #define KEYS_TILE (KEYS * ROW)  // words
-#define FACTOR 0.18033688f  // log2 e / √64: e^(x / √64) = 2^(x · FACTOR)
+#define FACTOR 0.18033688f      // log2 e / √64: e^(x / √64) = 2^(x · FACTOR)
 
 #ifdef __OPENCL_VERSION__
 // The largest, or the sum, over the four threads that share rows.
@@ -36,7 +36,8 @@ DEVICE float of_four(float value, const int sum) {
 #endif
 
 // Queues a tile of keys and one of values.
-DEVICE void fetch_tiles(SHARED_POINTER WORD* keys, SHARED_POINTER WORD* values, GLOBAL const WORD* k, GLOBAL const WORD* v) {
+DEVICE void fetch_tiles(SHARED_POINTER WORD* keys, SHARED_POINTER WORD* values, GLOBAL const WORD* k,
+                        GLOBAL const WORD* v) {
   const int row = THREAD_X / 8, piece = THREAD_X % 8;
   UNROLL
   for (int i = 0; i < KEYS; i += 16) {
@@ -71,12 +72,13 @@ DEVICE void weigh(float (*score)[4], float (*sum)[4], float* most, float* total 
     }
   }
   UNROLL
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < 8; ++i) {
     UNROLL
     for (int j = 0; j < 4; ++j) {
       score[i][j] = power_of_two(fmaf(score[i][j], FACTOR, -most[j / 2] * FACTOR));
       total[j / 2] += score[i][j];
     }
+  }
 }
 
 DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const WORD* v, GLOBAL float* out, int count,
@@ -91,13 +93,16 @@ DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const W
   UNROLL
   for (int side = 0; side < 2; ++side) {
     UNROLL
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
       UNROLL
-      for (int j = 0; j < 4; ++j) of_q[side][i][j] = q[(query + 16 * side + j % 2 * 8) * ROW + 8 * i + j / 2 * 4 + place];
+      for (int j = 0; j < 4; ++j)
+        of_q[side][i][j] = q[(query + 16 * side + j % 2 * 8) * ROW + 8 * i + j / 2 * 4 + place];
+    }
     UNROLL
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < 8; ++i) {
       UNROLL
       for (int j = 0; j < 4; ++j) sum[side][i][j] = 0;
+    }
     UNROLL
     for (int row = 0; row < 2; ++row) {
       most[side][row] = -INFINITE;
@@ -108,19 +113,22 @@ DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const W
   for (int first = 0; first < count; first += KEYS) {
     COPIES_DONE_BUT(0);
     BARRIER();  // this tile has arrived, and all have finished the previous one
-    SHARED_POINTER WORD *these_keys = keys + first / KEYS % 2 * KEYS_TILE, *these_values = values + first / KEYS % 2 * KEYS_TILE;
+    SHARED_POINTER WORD *these_keys = keys + first / KEYS % 2 * KEYS_TILE,
+                        *these_values = values + first / KEYS % 2 * KEYS_TILE;
     if (first + KEYS < count)
-      fetch_tiles(keys + (first / KEYS + 1) % 2 * KEYS_TILE, values + (first / KEYS + 1) % 2 * KEYS_TILE, k + (first + KEYS) * ROW,
-                  v + (first + KEYS) * ROW);
+      fetch_tiles(keys + (first / KEYS + 1) % 2 * KEYS_TILE, values + (first / KEYS + 1) % 2 * KEYS_TILE,
+                  k + (first + KEYS) * ROW, v + (first + KEYS) * ROW);
     float score[2][8][4];  // of eight keys each
     UNROLL
-    for (int side = 0; side < 2; ++side)
+    for (int side = 0; side < 2; ++side) {
       UNROLL
-      for (int i = 0; i < 8; ++i)
+      for (int i = 0; i < 8; ++i) {
         UNROLL
         for (int j = 0; j < 4; ++j) score[side][i][j] = 0;
+      }
+    }
     UNROLL
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
       UNROLL
       for (int j = 0; j < 4; ++j) {
         WORD of_k[4];
@@ -131,16 +139,19 @@ DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const W
           multiply(score[side][2 * j + 1], of_q[side][i], of_k + 2, format GIVE_SCRATCH);
         }
       }
+    }
     UNROLL
     for (int side = 0; side < 2; ++side) weigh(score[side], sum[side], most[side], total[side] GIVE_SCRATCH);
     UNROLL
     for (int i = 0; i < 4; ++i) {
       WORD weights[2][4];
       UNROLL
-      for (int side = 0; side < 2; ++side)
+      for (int side = 0; side < 2; ++side) {
         UNROLL
         for (int j = 0; j < 4; ++j)
-          weights[side][j] = word_of(score[side][2 * i + j / 2][j % 2 * 2], score[side][2 * i + j / 2][j % 2 * 2 + 1], format);
+          weights[side][j] =
+              word_of(score[side][2 * i + j / 2][j % 2 * 2], score[side][2 * i + j / 2][j % 2 * 2 + 1], format);
+      }
       UNROLL
       for (int j = 0; j < 4; ++j) {
         WORD of_v[4];
@@ -163,13 +174,14 @@ DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const W
   }
 }
 
-#define ATTENTION_OF(name, format)                                                                                         \
-  KERNEL_OF(128, 1) attention_tensor_##name(GLOBAL const WORD* RESTRICT q, GLOBAL const WORD* RESTRICT k,                     \
-                                            GLOBAL const WORD* RESTRICT v, GLOBAL float* RESTRICT out, int count) {           \
-    SHARED uint4 keys[2 * KEYS_TILE / 4];                                                                                       \
-    SHARED uint4 values[2 * KEYS_TILE / 4];                                                                                     \
-    WARP_SCRATCH(4);                                                                                                       \
-    attention(q, k, v, out, count, (SHARED_POINTER WORD*)keys, (SHARED_POINTER WORD*)values, format GIVE_SCRATCH);         \
+#define ATTENTION_OF(name, format)                                                                                     \
+  KERNEL_OF(128, 1)                                                                                                    \
+  attention_tensor_##name(GLOBAL const WORD* RESTRICT q, GLOBAL const WORD* RESTRICT k, GLOBAL const WORD* RESTRICT v, \
+                          GLOBAL float* RESTRICT out, int count) {                                                     \
+    SHARED uint4 keys[2 * KEYS_TILE / 4];                                                                              \
+    SHARED uint4 values[2 * KEYS_TILE / 4];                                                                            \
+    WARP_SCRATCH(4);                                                                                                   \
+    attention(q, k, v, out, count, (SHARED_POINTER WORD*)keys, (SHARED_POINTER WORD*)values, format GIVE_SCRATCH);     \
   }
 ATTENTION_OF(fp16, FP16)
 #if defined(__OPENCL_VERSION__) || __CUDA_ARCH__ >= 800

@@ -24,9 +24,9 @@ KERNEL_OF(THREADS, 1) row_moments(GLOBAL const float* RESTRICT in, GLOBAL float*
   }
 }
 
-KERNEL_OF(THREADS, 1) normalise(GLOBAL const float* RESTRICT in, GLOBAL const float* RESTRICT moments,
-                                GLOBAL const float* RESTRICT scale, GLOBAL const float* RESTRICT shift,
-                                GLOBAL float* RESTRICT out, int columns) {
+KERNEL_OF(THREADS, 1)
+normalise(GLOBAL const float* RESTRICT in, GLOBAL const float* RESTRICT moments, GLOBAL const float* RESTRICT scale,
+          GLOBAL const float* RESTRICT shift, GLOBAL float* RESTRICT out, int columns) {
   float mean = moments[BLOCK_X], inverse = moments[BLOCKS_X + BLOCK_X];
   for (int i = THREAD_X; i < columns; i += THREADS)
     out[BLOCK_X * columns + i] = fmaf((in[BLOCK_X * columns + i] - mean) * inverse, scale[i], shift[i]);
@@ -38,8 +38,9 @@ KERNEL_OF(THREADS, 1) sigmoid(GLOBAL const float* RESTRICT in, GLOBAL float* RES
 }
 
 // All steps while the row is cached: memory is read once and written once.
-KERNEL_OF(THREADS, 1) layer_norm_sigmoid(GLOBAL const float* RESTRICT in, GLOBAL const float* RESTRICT scale,
-                                         GLOBAL const float* RESTRICT shift, GLOBAL float* RESTRICT out, int columns) {
+KERNEL_OF(THREADS, 1)
+layer_norm_sigmoid(GLOBAL const float* RESTRICT in, GLOBAL const float* RESTRICT scale,
+                   GLOBAL const float* RESTRICT shift, GLOBAL float* RESTRICT out, int columns) {
   GLOBAL const float* row = in + BLOCK_X * columns;
   MOMENTS_OF(row, columns)
   for (int i = THREAD_X; i < columns; i += THREADS) {

@@ -2,8 +2,8 @@
 #define TILE 16
 
 // Every thread reads a row of a and a column of b from memory: 2 · size loads for one result.
-KERNEL_OF(TILE, TILE) matmul_naive(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b,
-                                   GLOBAL float* RESTRICT c, int size) {
+KERNEL_OF(TILE, TILE)
+matmul_naive(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b, GLOBAL float* RESTRICT c, int size) {
   int row = BLOCK_Y * TILE + THREAD_Y, column = BLOCK_X * TILE + THREAD_X;
   float sum = 0;
   for (int k = 0; k < size; ++k) sum = fmaf(a[row * size + k], b[k * size + column], sum);
@@ -11,8 +11,8 @@ KERNEL_OF(TILE, TILE) matmul_naive(GLOBAL const float* RESTRICT a, GLOBAL const 
 }
 
 // A block loads tiles of a and b into shared memory, where each value serves 16 threads. size is a multiple of 16.
-KERNEL_OF(TILE, TILE) matmul_tiles(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b,
-                                   GLOBAL float* RESTRICT c, int size) {
+KERNEL_OF(TILE, TILE)
+matmul_tiles(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b, GLOBAL float* RESTRICT c, int size) {
   SHARED float tile_a[TILE][TILE];
   SHARED float tile_b[TILE][TILE];
   int row = BLOCK_Y * TILE + THREAD_Y, column = BLOCK_X * TILE + THREAD_X;
@@ -33,14 +33,14 @@ KERNEL_OF(TILE, TILE) matmul_tiles(GLOBAL const float* RESTRICT a, GLOBAL const 
 #define WIDE 128
 #define DEEP 8
 
-KERNEL_OF(256, 1) matmul_registers(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b,
-                                   GLOBAL float* RESTRICT c, int size) {
+KERNEL_OF(256, 1)
+matmul_registers(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b, GLOBAL float* RESTRICT c, int size) {
   SHARED float4 tile_a[DEEP][WIDE / 4];  // [k][row]
   SHARED float4 tile_b[DEEP][WIDE / 4];  // [k][column]
   SHARED_POINTER float* turned = (SHARED_POINTER float*)tile_a;
   const int tx = THREAD_X % 16, ty = THREAD_X / 16;
   const int top = BLOCK_Y * WIDE, left = BLOCK_X * WIDE;
-  const int a_row = THREAD_X / 2, a_k = THREAD_X % 2 * 4;  // the float4 of a loaded by this thread
+  const int a_row = THREAD_X / 2, a_k = THREAD_X % 2 * 4;   // the float4 of a loaded by this thread
   const int b_k = THREAD_X / 32, b_column = THREAD_X % 32;  // likewise of b, in float4
   float sum[8][8];
 #pragma unroll

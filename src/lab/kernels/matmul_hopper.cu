@@ -22,8 +22,8 @@ DEVICE void fetch_step(WORD* stages, ARRIVAL* arrivals, const TENSOR_MAP* a, con
   fetch_box(stage + SIDE * ROW, b, step * ROW, BLOCK_X * 256, at);
 }
 
-DEVICE void product_by_groups(const TENSOR_MAP* a, const TENSOR_MAP* b, float* c, int size, int words, WORD* stages, ARRIVAL* arrivals,
-                              const int format) {
+DEVICE void product_by_groups(const TENSOR_MAP* a, const TENSOR_MAP* b, float* c, int size, int words, WORD* stages,
+                              ARRIVAL* arrivals, const int format) {
   const int steps = words / ROW;
   float sum[128];
   if (THREAD_X == 0) start_arrivals(arrivals, GROUP_STAGES);
@@ -40,7 +40,8 @@ DEVICE void product_by_groups(const TENSOR_MAP* a, const TENSOR_MAP* b, float* c
     GROUP_QUEUED();
     GROUPS_DONE_BUT(1);
     BARRIER();  // both groups have done with the previous step
-    if (THREAD_X == 0 && step > 0 && step - 1 + GROUP_STAGES < steps) fetch_step(stages, arrivals, a, b, step - 1 + GROUP_STAGES);
+    if (THREAD_X == 0 && step > 0 && step - 1 + GROUP_STAGES < steps)
+      fetch_step(stages, arrivals, a, b, step - 1 + GROUP_STAGES);
   }
   GROUPS_DONE_BUT(0);
   c += (BLOCK_Y * SIDE + THREAD_X / 32 * 16 + THREAD_X % 32 / 4) * size + BLOCK_X * 256 + THREAD_X % 4 * 2;
@@ -51,11 +52,11 @@ DEVICE void product_by_groups(const TENSOR_MAP* a, const TENSOR_MAP* b, float* c
   }
 }
 
-#define HOPPER_PRODUCT_OF(name, format)                                                                                  \
-  KERNEL_OF(256, 1) matmul_hopper_##name(TENSOR a, TENSOR b, float* RESTRICT c, int size, int words) {                     \
-    DYNAMIC_SHARED(uint4, stages, GROUP_STAGES* GROUP_STAGE / 4);                                                        \
-    SHARED ARRIVAL arrivals[GROUP_STAGES];                                                                               \
-    product_by_groups(&a, &b, c, size, words, (WORD*)stages, arrivals, format);                                          \
+#define HOPPER_PRODUCT_OF(name, format)                                                                \
+  KERNEL_OF(256, 1) matmul_hopper_##name(TENSOR a, TENSOR b, float* RESTRICT c, int size, int words) { \
+    DYNAMIC_SHARED(uint4, stages, GROUP_STAGES* GROUP_STAGE / 4);                                      \
+    SHARED ARRIVAL arrivals[GROUP_STAGES];                                                             \
+    product_by_groups(&a, &b, c, size, words, (WORD*)stages, arrivals, format);                        \
   }
 #elif defined(__OPENCL_VERSION__)
 #define HOPPER_PRODUCT_OF(name, format) PRODUCT_OF(matmul_hopper_##name, 256, format)  // to be launched in its place

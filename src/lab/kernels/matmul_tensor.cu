@@ -14,7 +14,8 @@
 #define STAGES 3
 #endif
 // Where 3 · (128 + 256) rows of 128 bytes fit: compute capabilities 8.0, 8.7, 9.0, 10.x, 11.x.
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870 || \
+    (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
 #define WIDE
 #endif
 
@@ -26,7 +27,8 @@ DEVICE void fetch(SHARED_POINTER WORD* to, GLOBAL const WORD* from, int words) {
 }
 
 // A warp's operands for one multiplication deep: 64 rows of a, columns / 4 rows of b.
-DEVICE void load(WORD (*of_a)[4], WORD (*of_b)[4], SHARED_POINTER const WORD* stage, int k, const int columns WITH_SCRATCH) {
+DEVICE void load(WORD (*of_a)[4], WORD (*of_b)[4], SHARED_POINTER const WORD* stage, int k,
+                 const int columns WITH_SCRATCH) {
   const int top = THREAD_X / 128 * 64, left = SIDE + THREAD_X / 32 % 4 * (columns / 4);
   UNROLL
   for (int i = 0; i < 4; ++i) load_left(of_a[i], stage, top + 16 * i, k GIVE_SCRATCH);
@@ -34,25 +36,29 @@ DEVICE void load(WORD (*of_a)[4], WORD (*of_b)[4], SHARED_POINTER const WORD* st
   for (int j = 0; j < columns / 64; ++j) load_right(of_b[j], stage, left + 16 * j, k GIVE_SCRATCH);
 }
 
-DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c, int size, int words, SHARED_POINTER WORD* stages,
-                    const int columns, const int format WITH_SCRATCH) {
+DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c, int size, int words,
+                    SHARED_POINTER WORD* stages, const int columns, const int format WITH_SCRATCH) {
   const int parts = 1 + columns / SIDE, stage = parts * SIDE * ROW, steps = words / ROW;
   float sum[4][8][4];
   UNROLL
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 4; ++i) {
     UNROLL
-    for (int j = 0; j < columns / 32; ++j)
+    for (int j = 0; j < columns / 32; ++j) {
       UNROLL
       for (int k = 0; k < 4; ++k) sum[i][j][k] = 0;
+    }
+  }
 
   a += (BLOCK_Y * SIDE + THREAD_X / 8) * words + THREAD_X % 8 * 4;
   b += (BLOCK_X * columns + THREAD_X / 8) * words + THREAD_X % 8 * 4;
   UNROLL
   for (int step = 0; step < STAGES - 1; ++step) {
-    if (step < steps)
+    if (step < steps) {
       UNROLL
       for (int part = 0; part < parts; ++part)
-        fetch(stages + step * stage + part * SIDE * ROW, (part == 0 ? a : b + (part - 1) * SIDE * words) + step * ROW, words);
+        fetch(stages + step * stage + part * SIDE * ROW, (part == 0 ? a : b + (part - 1) * SIDE * words) + step * ROW,
+              words);
+    }
     COPIES_QUEUED();
   }
   COPIES_DONE_BUT(STAGES - 2);
@@ -76,10 +82,11 @@ DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c,
         fetch(filled + k * SIDE * ROW, (k == 0 ? a : b + (k - 1) * SIDE * words) + (STAGES - 2) * ROW, words);
       if (k == parts - 1) COPIES_QUEUED();  // also with nothing left to fetch: the count queued stays
       UNROLL
-      for (int i = 0; i < 4; ++i)
+      for (int i = 0; i < 4; ++i) {
         UNROLL
         for (int j = 0; j < columns / 32; ++j)
           multiply(sum[i][j], of_a[k % 2][i], of_b[k % 2][j / 2] + j % 2 * 2, format GIVE_SCRATCH);
+      }
     }
     filled = now;
     now = next;
@@ -87,10 +94,11 @@ DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c,
   const int row = BLOCK_Y * SIDE + THREAD_X / 128 * 64 + THREAD_X % 32 / 4;
   c += row * size + BLOCK_X * columns + THREAD_X / 32 % 4 * (columns / 4) + THREAD_X % 4 * 2;
   UNROLL
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < 8; ++i) {
     UNROLL
     for (int j = 0; j < columns / 32; ++j)
       store_two(c + 8 * i * size + 8 * j, sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]);
+  }
 }
 
 // The peak: multiplications of words in registers. Every result is `steps` · `each`.
@@ -98,26 +106,29 @@ DEVICE void products_alone(GLOBAL float* out, int steps, WORD one, const int for
   const WORD a[4] = {one, one, one, one}, b[2] = {one, one};
   float sum[8][4];
   UNROLL
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < 8; ++i) {
     UNROLL
     for (int k = 0; k < 4; ++k) sum[i][k] = 0;
-  for (int step = 0; step < steps; ++step)
+  }
+  for (int step = 0; step < steps; ++step) {
     UNROLL
     for (int i = 0; i < 8; ++i) multiply(sum[i], a, b, format GIVE_SCRATCH);
+  }
   float all = 0;
   UNROLL
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < 8; ++i) {
     UNROLL
     for (int k = 0; k < 4; ++k) all += sum[i][k];
+  }
   out[BLOCK_X * THREADS_X + THREAD_X] = all / 32;
 }
 
-#define PRODUCT_OF(name, columns, format)                                                                                     \
-  KERNEL_OF(256, 1) name(GLOBAL const WORD* RESTRICT a, GLOBAL const WORD* RESTRICT b, GLOBAL float* RESTRICT c, int size, \
-                         int words) {                                                                                         \
-    DYNAMIC_SHARED(uint4, stages, STAGES*(SIDE + columns) * ROW / 4);                                                         \
-    WARP_SCRATCH(8);                                                                                                          \
-    product(a, b, c, size, words, (SHARED_POINTER WORD*)stages, columns, format GIVE_SCRATCH);                                \
+#define PRODUCT_OF(name, columns, format)                                                                             \
+  KERNEL_OF(256, 1)                                                                                                   \
+  name(GLOBAL const WORD* RESTRICT a, GLOBAL const WORD* RESTRICT b, GLOBAL float* RESTRICT c, int size, int words) { \
+    DYNAMIC_SHARED(uint4, stages, STAGES*(SIDE + columns) * ROW / 4);                                                 \
+    WARP_SCRATCH(8);                                                                                                  \
+    product(a, b, c, size, words, (SHARED_POINTER WORD*)stages, columns, format GIVE_SCRATCH);                        \
   }
 #ifdef WIDE
 #define PRODUCTS_OF(name, format) PRODUCT_OF(matmul_##name, 128, format) PRODUCT_OF(matmul_wide_##name, 256, format)

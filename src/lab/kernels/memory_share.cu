@@ -4,7 +4,8 @@ KERNEL copy_all(GLOBAL const float4* RESTRICT in, GLOBAL float4* RESTRICT out) {
   out[i] = in[i];
 }
 
-KERNEL triad(GLOBAL const float4* RESTRICT first, GLOBAL const float4* RESTRICT second, GLOBAL float4* RESTRICT out, float factor) {
+KERNEL triad(GLOBAL const float4* RESTRICT first, GLOBAL const float4* RESTRICT second, GLOBAL float4* RESTRICT out,
+             float factor) {
   int i = BLOCK_X * THREADS_X + THREAD_X;
   float4 a = first[i], b = second[i];
   a.x = fmaf(factor, b.x, a.x);

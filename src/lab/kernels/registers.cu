@@ -3,18 +3,18 @@
 // multiprocessor and hide each other's latency.
 #define VALUES 64
 
-#define SUM_OF_POLYNOMIALS(name, at_a_time)                                                                          \
-  KERNEL_WITH_ALL name(GLOBAL const float* RESTRICT in, GLOBAL float* RESTRICT out, int apart) {                      \
-    int i = BLOCK_X * THREADS_X + THREAD_X;                                                                           \
-    float x[at_a_time], sum = 0;                                                                                      \
-    ONE_BY_ONE                                                                                                        \
-    for (int first = 0; first < VALUES; first += at_a_time) {                                                         \
-      ALL_AT_ONCE                                                                                                     \
-      for (int j = 0; j < at_a_time; ++j) x[j] = in[(first + j) * apart + i];                                         \
-      ALL_AT_ONCE                                                                                                     \
-      for (int j = 0; j < at_a_time; ++j) sum += fmaf(fmaf(x[j], 0.25f, -0.5f), x[j], 0.125f);                        \
-    }                                                                                                                 \
-    out[i] = sum;                                                                                                     \
+#define SUM_OF_POLYNOMIALS(name, at_a_time)                                                      \
+  KERNEL_WITH_ALL name(GLOBAL const float* RESTRICT in, GLOBAL float* RESTRICT out, int apart) { \
+    int i = BLOCK_X * THREADS_X + THREAD_X;                                                      \
+    float x[at_a_time], sum = 0;                                                                 \
+    ONE_BY_ONE                                                                                   \
+    for (int first = 0; first < VALUES; first += at_a_time) {                                    \
+      ALL_AT_ONCE                                                                                \
+      for (int j = 0; j < at_a_time; ++j) x[j] = in[(first + j) * apart + i];                    \
+      ALL_AT_ONCE                                                                                \
+      for (int j = 0; j < at_a_time; ++j) sum += fmaf(fmaf(x[j], 0.25f, -0.5f), x[j], 0.125f);   \
+    }                                                                                            \
+    out[i] = sum;                                                                                \
   }
 #ifdef __OPENCL_VERSION__
 #define KERNEL_WITH_ALL KERNEL_OF(256, 1)

@@ -20,24 +20,25 @@ DEVICE unsigned shared_address(const void* pointer) { return (unsigned)__cvta_ge
 
 // One thread makes the barriers, before a BARRIER().
 DEVICE void start_arrivals(ARRIVAL* all, int count) {
-  for (int i = 0; i < count; ++i) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(all + i)) : "memory");
+  for (int i = 0; i < count; ++i)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(all + i)) : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async;" ::: "memory");
 }
 
 // The one arrival of this round, which is complete with that number of bytes.
 DEVICE void expect_bytes(ARRIVAL* at, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(at)), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(at)), "r"(bytes)
+               : "memory");
 }
 
 // `odd`: whether the round's number is.
 DEVICE void wait_for(ARRIVAL* at, int odd) {
   for (unsigned done = 0; !done;)
-    asm volatile(
-        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-        : "=r"(done)
-        : "r"(shared_address(at)), "r"(odd)
-        : "memory");
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(done)
+                 : "r"(shared_address(at)), "r"(odd)
+                 : "memory");
   __syncwarp();  // the threads may have left the loop one by one; what multiplies takes them together
 }
 
@@ -58,18 +59,19 @@ DEVICE void fetch_box(WORD* to, const TENSOR_MAP* map, int word, int row, ARRIVA
 #define RIDGE_16(i) RIDGE_4(i), RIDGE_4(i + 4), RIDGE_4(i + 8), RIDGE_4(i + 12)
 #define RIDGE_64(i) RIDGE_16(i), RIDGE_16(i + 16), RIDGE_16(i + 32), RIDGE_16(i + 48)
 // `turned`: for formats of 16 bits, that neither side is.
-#define RIDGE_WGMMA(shape, type, turned)                                                                                       \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\nwgmma.mma_async.sync.aligned." shape ".f32." type "." type                                                       \
-               " {"                                                                                                            \
-               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "  \
-               "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "  \
-               "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, "  \
-               "%68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, "  \
-               "%90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, "  \
-               "%110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "   \
-               "%128, %129, p, 1, 1" turned ";\n}"                                                                                \
-               : RIDGE_64(0), RIDGE_64(64)                                                                                     \
-               : "l"(a), "l"(b), "r"(more))
+#define RIDGE_WGMMA(shape, type, turned)                                                                               \
+  asm volatile(                                                                                                        \
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\nwgmma.mma_async.sync.aligned." shape ".f32." type "." type           \
+      " {"                                                                                                             \
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
+      "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, " \
+      "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, " \
+      "%68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, " \
+      "%90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, " \
+      "%110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "  \
+      "%128, %129, p, 1, 1" turned ";\n}"                                                                              \
+      : RIDGE_64(0), RIDGE_64(64)                                                                                      \
+      : "l"(a), "l"(b), "r"(more))
 // a, b: descriptors of matrices in shared memory. Thread t of the group holds in c[4 · i + j] row 16 · (t / 32) + t %
 // 32 / 4 + j / 2 · 8, column 8 · i + t % 4 · 2 + j % 2. Source: PTX ISA, "Register Fragments for
 // wgmma.mma_async.m64nNk16", D. Without `more`, c is replaced instead of added to: no other instruction may write it

@@ -10,8 +10,8 @@
 #ifdef __OPENCL_VERSION__
 #undef UNROLL
 #define UNROLL __attribute__((opencl_unroll_hint(1)))  // emulated, a kernel unrolled takes a minute to compile
-#define WARP_SCRATCH(warps) SHARED WORD warp_scratch[(warps)*192]  // at a kernel's beginning
-#define WITH_SCRATCH , SHARED_POINTER WORD* warp_scratch           // last parameter of a function that multiplies
+#define WARP_SCRATCH(warps) SHARED WORD warp_scratch[(warps) * 192]  // at a kernel's beginning
+#define WITH_SCRATCH , SHARED_POINTER WORD* warp_scratch             // last parameter of a function that multiplies
 #define GIVE_SCRATCH , warp_scratch
 
 void multiply(float* c, const WORD* a, const WORD* b, const int format WITH_SCRATCH) {
@@ -25,11 +25,13 @@ void multiply(float* c, const WORD* a, const WORD* b, const int format WITH_SCRA
     int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
     UNROLL
     for (int k = 0; k < 8; ++k) {
-      WORD of_a = mine[(row / 8 + k / 4 * 2) * 32 + row % 8 * 4 + k % 4], of_b = mine[128 + k / 4 * 32 + column * 4 + k % 4];
+      WORD of_a = mine[(row / 8 + k / 4 * 2) * 32 + row % 8 * 4 + k % 4],
+           of_b = mine[128 + k / 4 * 32 + column * 4 + k % 4];
       if (format == TF32)
         c[i] += as_float(of_a) * as_float(of_b);
       else
-        for (int which = 0; which < 32; which += 16) c[i] += value_of(of_a >> which, format) * value_of(of_b >> which, format);
+        for (int which = 0; which < 32; which += 16)
+          c[i] += value_of(of_a >> which, format) * value_of(of_b >> which, format);
     }
   }
   BARRIER();
@@ -73,10 +75,11 @@ void copy_16_bytes(SHARED_POINTER WORD* to, GLOBAL const WORD* from) {
 
 DEVICE void multiply(float* c, const WORD* a, const WORD* b, const int format) {
 #if __CUDA_ARCH__ >= 800
-#define RIDGE_MMA(shape, type)                                                                                            \
-  asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
-               "{%0, %1, %2, %3};"                                                                                        \
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                           \
+#define RIDGE_MMA(shape, type)                                         \
+  asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "   \
+               "{%0, %1, %2, %3};"                                     \
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])        \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
   if (format == FP16) RIDGE_MMA("m16n8k16", "f16");
   if (format == BF16) RIDGE_MMA("m16n8k16", "bf16");
@@ -90,10 +93,10 @@ DEVICE void multiply(float* c, const WORD* a, const WORD* b, const int format) {
 #endif
 }
 
-#define RIDGE_LDMATRIX(type)                                                                              \
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4" type ".shared.b16 {%0, %1, %2, %3}, [%4];"                  \
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])                                        \
-               : "r"((unsigned)__cvta_generic_to_shared(row))                                              \
+#define RIDGE_LDMATRIX(type)                                                              \
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4" type ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])                       \
+               : "r"((unsigned)__cvta_generic_to_shared(row))                             \
                : "memory")
 DEVICE void load_four(WORD* to, const WORD* row) { RIDGE_LDMATRIX(""); }
 DEVICE void load_four_turned(WORD* to, const WORD* row) { RIDGE_LDMATRIX(".trans"); }
@@ -102,7 +105,8 @@ DEVICE void load_four_turned(WORD* to, const WORD* row) { RIDGE_LDMATRIX(".trans
 // Fills shared memory asynchronously, bypassing the registers, on GPUs that can (from Ampere).
 DEVICE void copy_16_bytes(WORD* to, const WORD* from) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
+               : "memory");
 #else
   *(uint4*)to = *(const uint4*)from;
 #endif

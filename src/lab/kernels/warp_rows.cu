@@ -2,7 +2,7 @@
 // eight pieces of 16 bytes; row r keeps piece p at p ^ (r % 8). So neither the eight rows that one matrix of ldmatrix
 // reads nor the eight pieces that eight threads copy share a bank.
 #define ROW 32
-#define PIECE_AT(row, piece) ((row)*ROW + (((piece) ^ ((row)&7)) * 4))
+#define PIECE_AT(row, piece) ((row) * ROW + (((piece) ^ ((row) & 7)) * 4))
 
 // Rows `row` to row + 15, words 8 · k to 8 · k + 7, as a left side.
 DEVICE void load_left(WORD* to, SHARED_POINTER const WORD* rows, int row, int k WITH_SCRATCH) {

@@ -30,7 +30,8 @@ KERNEL write_all(GLOBAL WIDE* RESTRICT out, int steps, int by_thread, int by_ste
 
 // Repeated passes over the same elements; in each, a block takes its neighbour's elements of the previous pass, so that
 // its own cache does not hold them.
-KERNEL read_all(GLOBAL const WIDE* RESTRICT in, GLOBAL WIDE* RESTRICT sums, int steps, int by_thread, int by_step, int passes) {
+KERNEL read_all(GLOBAL const WIDE* RESTRICT in, GLOBAL WIDE* RESTRICT sums, int steps, int by_thread, int by_step,
+                int passes) {
   WIDE a = NOTHING, b = NOTHING, c = NOTHING, d = NOTHING;
   for (int pass = 0; pass < passes; ++pass) {
     int at = (BLOCK_X + pass) % BLOCKS_X * THREADS_X + THREAD_X;
@@ -48,7 +49,8 @@ KERNEL read_all(GLOBAL const WIDE* RESTRICT in, GLOBAL WIDE* RESTRICT sums, int 
 KERNEL copy_all(GLOBAL const WIDE* RESTRICT in, GLOBAL WIDE* RESTRICT out, int steps, int by_thread, int by_step) {
   int at = ME * by_thread;
   for (int i = 0; i < steps; i += 4, at += 4 * by_step) {
-    const WIDE a = LOAD(in + at), b = LOAD(in + at + by_step), c = LOAD(in + at + 2 * by_step), d = LOAD(in + at + 3 * by_step);
+    const WIDE a = LOAD(in + at), b = LOAD(in + at + by_step), c = LOAD(in + at + 2 * by_step),
+               d = LOAD(in + at + 3 * by_step);
     out[at] = a;
     out[at + by_step] = b;
     out[at + 2 * by_step] = c;
@@ -65,7 +67,7 @@ KERNEL read_shared(GLOBAL WIDE* RESTRICT sums, int rounds) {
   BARRIER();
   WIDE a = NOTHING, b = NOTHING, c = NOTHING, d = NOTHING;
   int at = THREAD_X;
-#define TAKE(sum)       \
+#define TAKE(sum)        \
   sum = sum + block[at]; \
   at = (at + THREADS_X) & (SHARED_WIDES - 1);
   for (int round = 0; round < rounds; ++round) {

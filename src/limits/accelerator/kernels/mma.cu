@@ -40,19 +40,21 @@ typedef int Number;
 #elif defined INT8_16x8x32
 typedef int Number;
 #define NUMBERS 4
-#define MULTIPLY(c)                                                      \
-  asm volatile(OPERATION : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) \
+#define MULTIPLY(c)                                             \
+  asm volatile(OPERATION                                        \
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) \
                : "r"(ONES), "r"(ONES), "r"(ONES), "r"(ONES), "r"(ONES), "r"(ONES))
 #elif defined FP16_16x8x8
 typedef float Number;
 #define NUMBERS 4
-#define MULTIPLY(c)                                                      \
+#define MULTIPLY(c) \
   asm volatile(OPERATION : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(ONES), "r"(ONES), "r"(ONES))
 #else
 typedef float Number;
 #define NUMBERS 4
-#define MULTIPLY(c)                                                      \
-  asm volatile(OPERATION : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
+#define MULTIPLY(c)                                             \
+  asm volatile(OPERATION                                        \
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
                : "r"(ONES), "r"(ONES), "r"(ONES), "r"(ONES), "r"(ONES), "r"(ONES))
 #endif
 #define TILES 8

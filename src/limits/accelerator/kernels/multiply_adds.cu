@@ -12,7 +12,8 @@
 #define GO(k) x##k = STEP(x##k, a, b);
 #define END(k) total = PLUS(total, MINUS(x##k, x0));
 
-KERNEL multiply_adds(GLOBAL RESULT* RESTRICT out, GLOBAL long* RESTRICT cycles, int rounds, float factor, float addend) {
+KERNEL multiply_adds(GLOBAL RESULT* RESTRICT out, GLOBAL long* RESTRICT cycles, int rounds, float factor,
+                     float addend) {
   const VALUE a = SPREAD(factor), b = SPREAD(addend);
   EVERY(BEGIN)
   const long before = CYCLES();
