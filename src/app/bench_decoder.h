@@ -10,6 +10,7 @@
 
 #include "app/run_control.h"
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "cost/costs.h"
 #include "engine/decoder.h"
@@ -38,14 +39,10 @@ NameTable<StepKind> names_of(StepKind);
 
 struct DecoderPoint {
   StepKind kind = StepKind::kStep;
-  int64_t sequences = 1;
-  int64_t tokens = 1;  // new, of each
-  double cached = 0;   // of each before the step: mean over the steps of a slice
-  double step_ms = 0;  // median
+  int64_t sequences = 1, tokens = 1;
+  double cached = 0, step_ms = 0;
   measure::Interval step_ci95_ms;
-  double tokens_per_s = 0;  // of all sequences together
-  double flops = 0;         // of a step
-  double bytes = 0;         // of weights and cache that a step reads
+  double tokens_per_s = 0, flops = 0, bytes = 0;
   cost::Bound bound;
   double percent_of_limit = 0;  // 0: the limit is not known
   double line_ms = 0;           // by the step line
@@ -54,64 +51,65 @@ double line_error_percent(const DecoderPoint& point);  // of line_ms, against wh
 // The error that nine in ten of the points keep within; 0: none has a line.
 double line_error_percent(std::span<const DecoderPoint> points);
 void visit_fields(auto& visit, Is<DecoderPoint> auto& p) {
-  visit("kind", p.kind);
-  visit("sequences", p.sequences);
-  visit("tokens", p.tokens);
-  visit("cached", p.cached);
-  visit("step_ms", p.step_ms);
-  visit("step_ci95_ms", p.step_ci95_ms);
-  visit("tokens_per_s", p.tokens_per_s);
-  visit("flops", p.flops);
-  visit("bytes", p.bytes);
+  visit("kind", p.kind, Figure().csv());
+  visit("sequences", p.sequences, Figure().csv());
+  visit("tokens", p.tokens, means("new, of each").csv());
+  visit("cached", p.cached, means("of each before the step, mean").csv());
+  visit("step_ms", p.step_ms,
+        means("median over the rounds of the mean over the steps of a round").csv().low_is_better());
+  visit("step_ci95_ms", p.step_ci95_ms, means("95 % interval of step_ms").csv("step"));
+  visit("tokens_per_s", p.tokens_per_s, means("of all sequences").csv().high_is_better());
+  visit("flops", p.flops, Figure().csv());
+  visit("bytes", p.bytes, means("weights and cache that a step must read").csv());
   visit_fields(visit, p.bound);
-  visit.or_null("percent_of_limit", p.percent_of_limit);
-  visit.or_null("line_ms", p.line_ms);
+  visit.or_null("percent_of_limit", p.percent_of_limit, means("100 · bound_ms / step_ms").csv());
+  visit.or_null("line_ms", p.line_ms, means("by the line").csv());
 }
 
 struct DecoderMeasurement {
-  std::string model;  // the folder or file
-  std::string engine, engine_version;
+  std::string model, engine, engine_version;
   engine::WeightFormat weights = engine::WeightFormat::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;
   int threads = 0;
   int64_t prompt = 0, generated = 0;
-  double parameters = 0;
-  double load_ms = 0;
-  int64_t weight_bytes = 0;          // read by a step of one token, as the engine holds them
-  double cache_bytes_per_token = 0;  // as the engine lays it out
-  int64_t cache_bytes = 0;           // of all blocks
-  int64_t rounds = 0;
+  double parameters = 0, load_ms = 0;
+  int64_t weight_bytes = 0;
+  double cache_bytes_per_token = 0;
+  int64_t cache_bytes = 0, rounds = 0;
   bool converged = false, interrupted = false;
   std::vector<DecoderPoint> points;
   generate::StepLine line;  // unknown: the points are too few
-  std::string device;       // of the limits
+  std::string device;
   std::vector<cost::DeviceLimits::Source> limits;
   std::optional<machine::Disturbance> disturbance;
   std::vector<std::string> notes;
 };
 void visit_fields(auto& visit, Is<DecoderMeasurement> auto& m) {
-  visit("model", m.model);
+  visit("model", m.model, means("the folder or file"));
   visit("engine", m.engine);
   visit("engine_version", m.engine_version);
-  visit("weights", m.weights);
-  visit("cache", m.cache);
+  visit("weights", m.weights, means("form of the weights"));
+  visit("cache", m.cache, means("form of keys and values"));
   visit("threads", m.threads);
-  visit("prompt", m.prompt);
-  visit("generated", m.generated);
-  visit("params", m.parameters);
-  visit("load_ms", m.load_ms);
-  visit("weight_bytes", m.weight_bytes);
-  visit("cache_bytes_per_token", m.cache_bytes_per_token);
-  visit("cache_bytes", m.cache_bytes);
-  visit("rounds", m.rounds);
-  visit("converged", m.converged);
-  visit("interrupted", m.interrupted);
-  visit("points", m.points);
-  visit("step_line", m.line);
-  visit("device", m.device);
-  visit("limits", m.limits);
-  visit.unless_empty("disturbance", m.disturbance);
-  visit("notes", m.notes);
+  visit("prompt", m.prompt, means("tokens of a prefill"));
+  visit("generated", m.generated, means("steps of a decode"));
+  visit("params", m.parameters, means("by config.json"));
+  visit("load_ms", m.load_ms, means("opening").low_is_better());
+  visit("weight_bytes", m.weight_bytes, means("that a step of one token reads"));
+  visit("cache_bytes_per_token", m.cache_bytes_per_token, means("of the cache as the engine lays it out").in("B"));
+  visit("cache_bytes", m.cache_bytes, means("in all"));
+  visit("rounds", m.rounds, means("interleaved"));
+  visit("converged", m.converged, means("the times became steady before `--seconds`"));
+  visit("interrupted", m.interrupted, means("by Ctrl-C"));
+  visit("points", m.points, means("prefill first, then a decode per batch, then steps for the line"));
+  visit("step_line", m.line,
+        means("seconds of a step: the larger of the floor and the sum of the others times 1, new tokens, cached tokens "
+              "that attention reads, further pairs (each new token of a sequence after its first, with the tokens "
+              "before it), and rows of logits (one of each sequence, however long its prompt); all 0: not known"));
+  visit("device", m.device, means("whose limits"));
+  visit("limits", m.limits, means("those that the bounds use"));
+  visit.unless_empty("disturbance", m.disturbance, means("as of `bench MODEL`"));
+  visit("notes", m.notes, means("sentences"));
 }
 
 // Wrong in itself has Code::kInvalid. Interrupted, what was measured until then.

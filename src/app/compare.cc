@@ -12,6 +12,7 @@
 #include "base/schema.h"
 #include "base/units.h"
 #include "client/server_measurement.h"
+#include "limits/accelerator/device_measurement.h"
 #include "measure/difference.h"
 #include "measure/measurement.h"
 
@@ -76,7 +77,7 @@ struct Speed {
   const char *id, *what, *unit;
   double (*value)(const Measurement&);
   measure::MeanDifference (*difference)(const Measurement&, const Measurement&, double confidence);
-  tune::Good good = tune::Good::kLow;
+  Better better = Better::kLow;
   bool decides = false;  // whether the answer is slower
 };
 template <int kPercent>
@@ -90,14 +91,12 @@ measure::MeanDifference of_rate(const Measurement& then, const Measurement& toda
 }
 constexpr Speed kSpeeds[] = {
     {"throughput", "throughput", "rows/s", [](const Measurement& m) { return m.throughput_per_s; }, of_rate,
-     tune::Good::kHigh},
+     Better::kHigh},
     {"mean", "mean latency", "ms", [](const Measurement& m) { return m.latency_ms.mean; },
-     measure::mean_latency_difference, tune::Good::kLow, true},
-    {"p50", "p50", "ms", [](const Measurement& m) { return m.latency_ms.p50; }, of_percentile<50>, tune::Good::kLow,
-     true},
+     measure::mean_latency_difference, Better::kLow, true},
+    {"p50", "p50", "ms", [](const Measurement& m) { return m.latency_ms.p50; }, of_percentile<50>, Better::kLow, true},
     {"p90", "p90", "ms", [](const Measurement& m) { return m.latency_ms.p90; }, of_percentile<90>},
-    {"p99", "p99", "ms", [](const Measurement& m) { return m.latency_ms.p99; }, of_percentile<99>, tune::Good::kLow,
-     true}};
+    {"p99", "p99", "ms", [](const Measurement& m) { return m.latency_ms.p99; }, of_percentile<99>, Better::kLow, true}};
 
 struct Once {
   const char *id, *what, *unit;
@@ -109,11 +108,11 @@ constexpr Once kOnce[] = {{"load", "opening the session", "ms", [](const Measure
                            [](const Measurement& m) { return static_cast<double>(m.rss_delta_bytes); }}};
 
 // The row as it is shown, and whether it is worse by more than was accepted.
-bool judge(const measure::MeanDifference& shown, const measure::MeanDifference& strict, tune::Good good,
+bool judge(const measure::MeanDifference& shown, const measure::MeanDifference& strict, Better better,
            double accepted_percent, FigureChange& row) {
   FigureChange strictly = row;
-  tune::judge(strict, good, accepted_percent, strictly);
-  tune::judge(shown, good, 0, row);
+  tune::judge(strict, better, accepted_percent, strictly);
+  tune::judge(shown, better, 0, row);
   return strictly.verdict == tune::Change::kRegressed;
 }
 
@@ -126,7 +125,7 @@ FigureChange of_speed(const Speed& speed, const Measurement& then, const Measure
     return tune::set_aside(std::move(row), "given by the load");
   if (!comparison.unjudged.empty()) return tune::set_aside(std::move(row), "not judged: a busy machine");
   const measure::MeanDifference shown = speed.difference(then, today, kShownConfidence);
-  const bool worse = judge(shown, speed.difference(then, today, confidence), speed.good, accepted_percent, row);
+  const bool worse = judge(shown, speed.difference(then, today, confidence), speed.better, accepted_percent, row);
   comparison.slower |= speed.decides && worse;
   return row;
 }
@@ -294,15 +293,19 @@ Status compare_servers(const Json& before, const Json& now, double accepted_perc
 
 // -------------------------------------------------------------------------------------------------- of bench device
 
-// The lists of its document, and the rate that each row of one has. Rows are of a CPU or of a GPU, whose documents
-// differ otherwise.
+// A list of its document, and the rate that each row has. Those of a CPU's document are named as a GPU's.
 struct RateList {
-  const char *list, *rate, *unit;
+  std::string list, rate, unit;
 };
-constexpr RateList kRateLists[] = {{"peaks", "flops_per_s", "FLOP/s"},
-                                   {"bandwidth", "bytes_per_s", "B/s"},
-                                   {"links", "bytes_per_s", "B/s"},
-                                   {"starts", "starts_per_s", "starts/s"}};
+std::vector<RateList> rate_lists() {
+  std::vector<RateList> lists;
+  const Json schema = schema_of<limits::accelerator::DeviceMeasurement>();
+  for (const auto& [list, rows] : schema.at("properties").items())
+    if (const Json::json_pointer of_row("/items/properties"); rows.contains(of_row))
+      for (const auto& [name, figure] : rows.at(of_row).items())
+        if (figure.value("better", "") == "high") lists.push_back({list, name, figure.at("unit")});
+  return lists;
+}
 
 // Names the subject of a row: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB".
 std::string row_name_of(const Json& row) {
@@ -317,7 +320,7 @@ std::string row_name_of(const Json& row) {
   return text;
 }
 
-double number_at(const Json& row, const char* member) {
+double number_at(const Json& row, const std::string& member) {
   const auto found = row.find(member);
   return found != row.end() && found->is_number() ? found->get<double>() : 0;
 }
@@ -334,11 +337,11 @@ FigureChange of_rate_row(const RateList& list, const Json& then, const Json& tod
   const measure::MeanDifference difference = {
       std::log(row.now / row.before),
       std::hypot(number_at(then, "spread_percent"), number_at(today, "spread_percent")) / 100};
-  comparison.slower |= judge(difference, difference, tune::Good::kHigh, accepted_percent, row);
+  comparison.slower |= judge(difference, difference, Better::kHigh, accepted_percent, row);
   return row;
 }
 
-const Json& list_in(const Json& document, const char* name) {
+const Json& list_in(const Json& document, const std::string& name) {
   static const Json kNone = Json::array();
   const auto found = document.find(name);
   return found != document.end() && found->is_array() ? *found : kNone;
@@ -369,7 +372,7 @@ Status compare_devices(const Json& before, const Json& now, double accepted_perc
   differ(comparison, "other-device", "another device", device_of(before), device_of(now));
   differ(comparison, "other-machine", "another machine", machine_of(comparison.before), machine_of(comparison.now));
   note_disturbances(comparison, disturbance_of(before), disturbance_of(now));
-  for (const RateList& list : kRateLists) {
+  for (const RateList& list : rate_lists()) {
     const Json& others = list_in(now, list.list);
     for (const Json& row : list_in(before, list.list)) {
       const auto same = std::ranges::find(others, row_name_of(row), row_name_of);

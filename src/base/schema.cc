@@ -18,9 +18,10 @@ struct NamedUnit {
 constexpr NamedUnit kUnits[] = {
     {"_ms", "ms"}, {"_per_s", "/s"}, {"_percent", "%"}, {"percent_of_limit", "%"}, {"_bytes", "B"}};
 
-// The row that a name ends with; null: none.
+// The row that a name ends with, or is; null: none.
 const NamedUnit* row_of(std::string_view name) {
-  const auto* row = std::ranges::find_if(kUnits, [&](const NamedUnit& each) { return name.ends_with(each.end); });
+  const auto* row = std::ranges::find_if(
+      kUnits, [&](const NamedUnit& each) { return name.ends_with(each.end) || name == each.end.substr(1); });
   return row == std::end(kUnits) ? nullptr : row;
 }
 
@@ -49,7 +50,7 @@ std::string labelled(std::string label, const std::string& part) {
 // "output-tokens" of "output_tokens_per_s".
 std::string id_of(std::string name) {
   const NamedUnit* row = row_of(name);
-  if (row != nullptr && row->end.front() == '_') name.resize(name.size() - row->end.size());
+  if (row != nullptr && row->end.front() == '_' && name.ends_with(row->end)) name.resize(name.size() - row->end.size());
   std::ranges::replace(name, '_', '-');
   return name;
 }

@@ -137,7 +137,7 @@ Document schema_of(const T& value = {}) {
   return schema;
 }
 
-// "ms" of "queue_ms", "/s" of "rate_per_s", "%" of "ci95_percent", "B" of "weight_bytes"; "" of others.
+// "ms" of "queue_ms", "/s" of "rate_per_s", "%" of "ci95_percent", "B" of "weight_bytes"; "ms" of "ms"; "" of others.
 std::string_view unit_of(std::string_view name);
 
 // A column of a table of values: a figure that has `columns` in the schema of one. `label` is joined with the label

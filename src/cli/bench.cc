@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/csv.h"
+#include "base/schema.h"
 #include "base/units.h"
 #include "cli/bench_decoder.h"
 #include "cli/bench_device.h"
@@ -276,16 +277,8 @@ std::vector<std::string> next_of(const BenchOptions& options, const app::BenchRe
 
 // A row per layer if they were asked for, else one of the figures.
 std::string csv_text(const measure::Measurement& m) {
-  if (!m.layers.empty())
-    return csv_table(
-        "name op ms flops bytes flops_per_s bytes_per_s bound_ms percent_of_limit limiter has_rule kernel position",
-        json_of(m.layers));
-  return csv_table(
-      "model engine engine_version device precision threads instances concurrency batch samples throughput_per_s "
-      "mean_ms=/latency_ms/mean p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 "
-      "p99_ms=/latency_ms/p99 min_ms=/latency_ms/min max_ms=/latency_ms/max ci95_percent bound_ms percent_of_limit "
-      "limiter disturbed=/disturbance/disturbed",
-      Json::array({measure::to_json(m)}));
+  if (!m.layers.empty()) return csv_table(csv_columns_of(schema_of<measure::Layer>()), json_of(m.layers));
+  return csv_table(csv_columns_of(schema_of<measure::Measurement>()), Json::array({measure::to_json(m)}));
 }
 
 // Files and history; the result was printed before. Returns the exit status.

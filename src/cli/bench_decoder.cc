@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/schema.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
@@ -28,10 +29,6 @@ using app::DecoderPoint;
 
 constexpr double kMostLineError = 10;  // [%] of a point that counts as predicted
 constexpr int64_t kMostStepTokens = 10'000'000;
-
-constexpr const char* kDecoderCsv =
-    "kind sequences tokens cached step_ms step_low_ms=/step_ci95_ms/low step_high_ms=/step_ci95_ms/high tokens_per_s "
-    "flops bytes bound_ms compute_bound_ms memory_bound_ms limiter percent_of_limit line_ms";
 
 struct DecoderOptions {
   app::Command command;
@@ -189,7 +186,7 @@ int bench_decoder(std::span<const std::string> arguments) {
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
-    print_verbatim(csv_table(kDecoderCsv, json["points"]));
+    print_verbatim(csv_table(csv_columns_of(schema_of<DecoderPoint>()), json["points"]));
   } else {
     print_decoder(*measured);
   }

@@ -48,33 +48,6 @@ void bind(CLI::App& app, DeviceOptions& options) {
   declare(app, options.page);
 }
 
-// The machine's members unchanged, with the contract's names for measured limits.
-Json report_json(const machine::Machine& machine) {
-  Json ridge_points = Json::array();
-  for (const machine::Peak& peak : machine.peaks)
-    if (auto point = ridge_point(machine, peak.precision, peak.threads))
-      ridge_points.push_back({{"precision", precision_name(peak.precision)},
-                              {"threads", peak.threads},
-                              {"flops_per_byte", *point},
-                              {"origin", origin_name(Origin::kDerived)}});
-  Json json;
-  FieldWriter visit(json);
-  visit("device", machine.cpu.model);
-  visit("kind", "cpu");
-  visit("machine", machine.id);
-  visit("system", machine.system);
-  visit("cpu", machine.cpu);
-  visit("memory", machine.memory);
-  visit("usable_threads", usable_threads(machine));
-  visit("measured_at", machine.measured_at);
-  visit("peaks", machine.peaks);
-  visit("bandwidth", machine.bandwidths);
-  visit("ridge_points", ridge_points);
-  visit("links", Json::array());
-  visit.unless_empty("disturbance", machine.disturbance);
-  return json;
-}
-
 std::string bytes_text(int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 std::string caches_text(const machine::Cpu& cpu) {
@@ -147,22 +120,6 @@ std::string machine_text(const machine::Machine& machine) {
   return facts_table(machine) + "\n" + peaks_table(machine) + "\n" + bandwidth_table(machine);
 }
 
-// Reads the output of report_json().
-Result<machine::Machine> machine_of(const Json& document) {
-  machine::Machine machine;
-  RIDGE_TRY(read_fields(document, [&](auto& visit) {
-    visit("machine", machine.id);
-    visit("system", machine.system);
-    visit("cpu", machine.cpu);
-    visit("memory", machine.memory);
-    visit("measured_at", machine.measured_at);
-    visit("peaks", machine.peaks);
-    visit("bandwidth", machine.bandwidths);
-    visit.optional("disturbance", machine.disturbance);
-  }));
-  return machine;
-}
-
 // A row per peak, then one per memory level or other bandwidth.
 std::string csv_of(const Json& json) {
   Json rows = Json::array();
@@ -228,6 +185,14 @@ int bench_accelerator(const DeviceOptions& options) {
 
 }  // namespace
 
+std::vector<RidgePoint> ridge_points(const machine::Machine& machine) {
+  std::vector<RidgePoint> points;
+  for (const machine::Peak& peak : machine.peaks)
+    if (const auto point = ridge_point(machine, peak.precision, peak.threads))
+      points.push_back({peak.precision, peak.threads, *point});
+  return points;
+}
+
 int bench_device(std::span<const std::string> arguments) {
   if (asks_for_help(arguments)) return print_help("bench-device"), kDone;
   DeviceOptions options;
@@ -250,7 +215,7 @@ int bench_device(std::span<const std::string> arguments) {
   Result<machine::Machine> machine = limits::machine_with_limits(options.limits);
   progress.finish();
   if (!machine) return fail(kDeviceVerb, machine.error());
-  return show(options, report_json(*machine), machine_text(*machine),
+  return show(options, json_of(CpuReport{*machine}), machine_text(*machine),
               next_of(options, machine::disturbed(machine->disturbance)), kDone);
 }
 
@@ -261,8 +226,8 @@ Status show_bench_device(const Json& document) {
     print(accelerator_text(measured));
     return {};
   }
-  RIDGE_ASSIGN(const machine::Machine machine, machine_of(document));
-  print(machine_text(machine));
+  RIDGE_ASSIGN(const CpuReport report, from_json<CpuReport>(document));
+  print(machine_text(report.machine));
   return {};
 }
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/about.h"
+#include "app/bench.h"
+#include "app/bench_decoder.h"
 #include "app/compare.h"
 #include "app/describe.h"
 #include "app/describe_language.h"
@@ -13,9 +15,11 @@
 #include "app/tune.h"
 #include "base/figure.h"
 #include "base/schema.h"
+#include "cli/bench_device_text.h"
 #include "client/server_measurement.h"
 #include "doctor/finding.h"
 #include "doctor/inventory.h"
+#include "limits/accelerator/device_measurement.h"
 #include "power/sweep.h"
 #include "tune/language/tuning.h"
 #include "tune/share/co_located_tuning.h"
@@ -52,6 +56,10 @@ struct DocumentKind {
   void (*describe)(Json& schema);
 };
 constexpr DocumentKind kKinds[] = {
+    {"bench", fields_of<OnlyAbout, measure::Measurement>},
+    {"bench-decoder", fields_of<OnlyAbout, app::DecoderMeasurement>},
+    {"bench-device", fields_of<OnlyAbout, CpuReport>},
+    {"bench-device-gpu", fields_of<OnlyAbout, limits::accelerator::DeviceMeasurement>},
     {"bench-server", fields_of<OnlyAbout, client::ServerMeasurement, NextLines>},
     {"compare", fields_of<OnlyAbout, app::Comparison>},
     {"describe", fields_of<OnlyAbout, app::ModelDescription>},

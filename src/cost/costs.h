@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/units.h"
 #include "catalogue/catalogue.h"
 #include "cost/operators.h"
@@ -90,13 +91,13 @@ struct DeviceLimits {
   std::vector<Precision> unknown;  // the device has units of unknown rate for it: no other rate replaces it
 };
 void visit_fields(auto& visit, Is<DeviceLimits::Source> auto& source) {
-  visit("what", source.what);
-  visit("per_s", source.per_s);
+  visit("what", source.what, means("a precision or a level of memory: `fp16`, `DRAM`"));
+  visit("per_s", source.per_s, means("FLOPs or bytes"));
   visit("origin", source.origin);
   visit.when(source.origin == Origin::kMeasured, [&](auto& then) {
-    then.optional("spread_percent", source.spread_percent);
-    then.optional("by", source.by);
-    then("datasheet_per_s", source.datasheet);
+    then.optional("spread_percent", source.spread_percent, means("of a measured one"));
+    then.optional("by", source.by, means("what measured it: `cuBLASLt`, `read`"));
+    then("datasheet_per_s", source.datasheet, means("beside a measured one; null: not known"));
   });
 }
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
@@ -141,10 +142,10 @@ struct Bound {
   Limiter limiter = Limiter::kUnknown;
 };
 void visit_fields(auto& visit, Is<Bound> auto& bound) {
-  visit.or_null("bound_ms", bound.ms);
-  visit("compute_bound_ms", bound.compute_ms);
-  visit("memory_bound_ms", bound.memory_ms);
-  visit("limiter", bound.limiter);
+  visit.or_null("bound_ms", bound.ms, Figure().csv());
+  visit("compute_bound_ms", bound.compute_ms, Figure().csv());
+  visit("memory_bound_ms", bound.memory_ms, Figure().csv());
+  visit("limiter", bound.limiter, Figure().csv());
 }
 Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits);
 // `bytes` is the larger of read and written.
@@ -162,9 +163,9 @@ struct BoundShare {
 };
 void visit_fields(auto& visit, Is<BoundShare> auto& arithmetic) {
   visit("precision", arithmetic.precision);
-  visit("peak", arithmetic.peak);
-  visit("flops_per_s", arithmetic.flops_per_s);
-  visit("percent", arithmetic.percent);
+  visit("peak", arithmetic.peak, means("whose units bound it"));
+  visit("flops_per_s", arithmetic.flops_per_s, means("their rate; 0: not known").in("FLOP/s"));
+  visit("percent", arithmetic.percent, means("of the time that the bound gives to arithmetic"));
 }
 // The longest first; empty: nothing is multiplied.
 std::vector<BoundShare> arithmetic_of(const Costs& costs, const DeviceLimits& limits);

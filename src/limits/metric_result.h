@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/units.h"
 
 namespace ridge::limits {
@@ -55,19 +56,21 @@ struct MetricResult {
   std::vector<Utilisation> utilisation;
   GpuConditions gpu;
 };
-// `unit`: the name of the rate, "flops_per_s".
-void visit_result(auto& visit, Is<MetricResult> auto& result, const std::string& unit) {
-  visit(unit.c_str(), result.best);
-  visit(("typical_" + unit).c_str(), result.typical);
+// `name`: of the rate, "flops_per_s".
+void visit_result(auto& visit, Is<MetricResult> auto& result, const std::string& name, const char* unit) {
+  visit(name.c_str(), result.best,
+        means("the best burst; null, with `reason`, if it could not be measured").in(unit).high_is_better());
+  visit(("typical_" + name).c_str(), result.typical, means("the median burst").in(unit));
   visit.derived("origin", Origin::kMeasured);
   visit.when(!result.best, [&](auto& then) { then("reason", result.reason); });
   visit.when(result.best.has_value(), [&](auto& then) {
     then("spread_percent", result.spread_percent);
     then("bursts", result.bursts);
-    then("burst_seconds", result.burst_seconds);
-    then("kernel", result.conditions);
-    then("shares", result.utilisation);
-    then.unless_empty("observed", result.gpu);
+    then("burst_seconds", result.burst_seconds, means("median length").in("s"));
+    then("kernel", result.conditions, means("the winning variant"));
+    then("shares", result.utilisation, means("of upper limits"));
+    then.unless_empty("observed", result.gpu,
+                      means("by a management library; `clocks_set`: the clocks were seen to be locked"));
   });
 }
 

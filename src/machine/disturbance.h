@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 
 namespace ridge::machine {
 
@@ -58,7 +59,7 @@ void visit_fields(auto& visit, Is<Disturbance> auto& disturbance) {
   visit("other_cpus", disturbance.other_cpus);
   visit("others", disturbance.others);
   visit.unless_empty("mean_over_median", disturbance.mean_over_median);
-  visit.derived("disturbed", disturbed(disturbance));
+  visit.derived("disturbed", Derived{disturbed(disturbance), Figure().csv()});
   visit.derived("sentence", sentence(disturbance));
 }
 

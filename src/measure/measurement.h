@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/tensor.h"
 #include "cost/costs.h"
 #include "machine/disturbance.h"
@@ -42,40 +43,37 @@ void visit_fields(auto& visit, Is<PercentileIntervals> auto& intervals) {
 }
 
 struct Layer {
-  std::string name;  // of the model's node with the most arithmetic (measure/own_nodes.h), else the engine's
-  std::string op;
-  double ms = 0;  // per run, by the engine's profile
-  double flops = 0;
-  double macs = 0;  // the multiply-adds among them
-  double bytes = 0;
-  double flops_per_s = 0;  // achieved
-  double bytes_per_s = 0;
-  double bound_ms = 0;
-  double percent_of_limit = 0;  // 100 · bound / measured
+  std::string name, op;
+  double ms = 0;
+  double flops = 0, macs = 0, bytes = 0;
+  double flops_per_s = 0, bytes_per_s = 0;
+  double bound_ms = 0, percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
   bool has_rule = true;
-  int position = 0;                     // in the order in which the layers ran
-  std::string kernel = {};              // the executed kernel, if the engine reports it: "brgconv_avx512_bf16"
-  std::string engine_name = {};         // in the engine's graph
-  std::vector<std::string> nodes = {};  // of the model, that it computes; empty: none, or not known
+  int position = 0;
+  std::string kernel = {}, engine_name = {};
+  std::vector<std::string> nodes = {};
 };
 void visit_fields(auto& visit, Is<Layer> auto& layer) {
-  visit.optional("name", layer.name);
-  visit.optional("op", layer.op);
-  visit.optional("ms", layer.ms);
-  visit.optional("flops", layer.flops);
-  visit.optional("macs", layer.macs);
-  visit.optional("bytes", layer.bytes);
-  visit.optional("flops_per_s", layer.flops_per_s);
-  visit.optional("bytes_per_s", layer.bytes_per_s);
-  visit.optional("bound_ms", layer.bound_ms);
-  visit.optional("percent_of_limit", layer.percent_of_limit);
-  visit.optional("limiter", layer.limiter);
-  visit.optional("has_rule", layer.has_rule);
-  visit.optional("position", layer.position);
-  visit.optional("kernel", layer.kernel);
-  visit.optional("engine_name", layer.engine_name);
-  visit.optional("nodes", layer.nodes);
+  visit.optional("name", layer.name,
+                 means("of the one of `nodes` with the most arithmetic; without `nodes` the layer is the engine's own "
+                       "(a change of layout): of the node that it serves")
+                     .csv());
+  visit.optional("op", layer.op, means("of that node; of an engine's own layer what it does").csv());
+  visit.optional("ms", layer.ms, means("per run, by the engine's profile").csv().low_is_better());
+  visit.optional("flops", layer.flops, Figure().csv());
+  visit.optional("macs", layer.macs, means("the multiply-adds among the FLOPs"));
+  visit.optional("bytes", layer.bytes, Figure().csv());
+  visit.optional("flops_per_s", layer.flops_per_s, means("reached").in("FLOP/s").csv());
+  visit.optional("bytes_per_s", layer.bytes_per_s, means("moved").in("B/s").csv());
+  visit.optional("bound_ms", layer.bound_ms, Figure().csv());
+  visit.optional("percent_of_limit", layer.percent_of_limit, means("100 · bound / measured").csv());
+  visit.optional("limiter", layer.limiter, Figure().csv());
+  visit.optional("has_rule", layer.has_rule, means("false: its FLOPs are not counted").csv());
+  visit.optional("position", layer.position, means("in the order in which the layers ran").csv());
+  visit.optional("kernel", layer.kernel, means("what executed it, if the engine reports it").csv());
+  visit.optional("engine_name", layer.engine_name, means("in the engine's graph"));
+  visit.optional("nodes", layer.nodes, means("of the model, that the layer computes"));
 }
 
 struct Stages {     // [ms]
@@ -95,9 +93,9 @@ void visit_fields(auto& visit, Is<Stages> auto& stages) {
 
 // The load of an open loop, whose latencies speak of it and not of the model's speed.
 struct OpenLoad {
-  double rate_per_s = 0, achieved_per_s = 0;  // of requests
-  double busy_share = 0;                      // of the callers' time, in runs
-  double queueing_ms = 0;                     // mean, from the intended time of a request to its run
+  double rate_per_s = 0, achieved_per_s = 0;
+  double busy_share = 0;
+  double queueing_ms = 0;
 };
 // Callers that are never idle fall behind, unless the rate is what they can just do.
 constexpr double kFullyBusy = 0.98;
@@ -105,11 +103,11 @@ inline bool kept_up(const OpenLoad& load) {
   return load.busy_share < kFullyBusy || load.achieved_per_s >= load.rate_per_s;
 }
 void visit_fields(auto& visit, Is<OpenLoad> auto& load) {
-  visit("rate_per_s", load.rate_per_s);
-  visit("achieved_per_s", load.achieved_per_s);
-  visit.derived("kept_up", kept_up(load));
-  visit("busy_share", load.busy_share);
-  visit("queueing_ms", load.queueing_ms);
+  visit("rate_per_s", load.rate_per_s, means("requests per second asked for"));
+  visit("achieved_per_s", load.achieved_per_s, means("requests per second answered"));
+  visit.derived("kept_up", Derived{kept_up(load), means("false: the callers were never idle and fell behind")});
+  visit("busy_share", load.busy_share, means("of the callers' time, in runs"));
+  visit("queueing_ms", load.queueing_ms, means("mean time from a request's intended time to its run").low_is_better());
 }
 
 // A disturbed measurement, as it would probably be on a quiet machine.
@@ -135,86 +133,107 @@ struct Advice {
 
 struct Measurement {
   std::string model, engine, engine_version, device;
-  std::string model_digest;             // of the file (base/digest.h); empty: of a script
-  std::map<std::string, Shape> shapes;  // of the inputs as they ran, by name
+  std::string model_digest;  // of the file (base/digest.h); empty: of a script
+  std::map<std::string, Shape> shapes;
   Precision precision = Precision::kFp32;
-  std::string
-      executed;       // precisions that the engine says it runs in: "bf16 in 53 layers, f32 in 1"; empty: not reported
-  int threads = 0;    // per instance, as they really run
-  int instances = 1;  // sessions
-  int concurrency = 1;  // callers with a request in flight
+  std::string executed;
+  int threads = 0, instances = 1, concurrency = 1;
   int64_t batch = 1;
-  bool open_batch = true;       // the model takes other batches too
-  int64_t nodes = 0;            // of the model, that run; 0: not known
+  bool open_batch = true;
+  int64_t nodes = 0;
   Latency latency_ms;           // of one run (a batch)
   double throughput_per_s = 0;  // rows (items), not runs
-  double ci95_percent = 0;      // half-width of the 95 % confidence interval of the mean latency
+  double ci95_percent = 0;
   PercentileIntervals latency_ci95_ms;
-  Interval throughput_ci95_per_s;  // of a closed loop; empty: not known
+  Interval throughput_ci95_per_s;
   int64_t samples = 0;
-  bool cold = false;         // the only sample is the first run: a second would have exceeded the time
-  bool converged = true;     // false: time ran out before the interval was narrow enough
-  bool interrupted = false;  // ended by the user; the figures cover the time until then
+  bool cold = false, converged = true, interrupted = false;
   Stages stages_ms;
-  double bound_ms = 0;  // of one run with `threads` threads
-  double percent_of_limit = 0;
+  double bound_ms = 0, percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
   std::vector<cost::DeviceLimits::Source> limits;  // the source of each: of a GPU, or of the CPU with `threads` threads
   std::vector<cost::BoundShare> arithmetic;        // the longest first
-  std::vector<std::string> limit_notes;            // assumptions about them, and doubts
+  std::vector<std::string> limit_notes;
   Energy energy;
-  double flops = 0;                    // of one run
-  int64_t rss_delta_bytes = 0;         // resident memory of the process after the runs, less before opening
-  std::optional<Histogram> histogram;  // of the latencies of all samples
-  std::vector<Layer> layers;           // empty unless requested
+  double flops = 0;
+  int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
+  std::optional<Histogram> histogram;
+  std::vector<Layer> layers;
   std::vector<std::string> without_rule;
-  std::optional<OpenLoad> load;                     // of an open loop
+  std::optional<OpenLoad> load;
   std::optional<machine::Disturbance> disturbance;  // of the runs; absent: not watched
-  std::optional<Undisturbed> undisturbed;           // of a disturbed closed loop
-  Advice advice;                                    // by measure/advice.h
+  std::optional<Undisturbed> undisturbed;
+  Advice advice;  // by measure/advice.h
 };
 void visit_fields(auto& visit, Is<Measurement> auto& m) {
-  visit.optional("model", m.model);
-  visit.unless_empty("model_digest", m.model_digest);
-  visit.unless_empty("shapes", m.shapes);
-  visit.optional("engine", m.engine);
-  visit.optional("engine_version", m.engine_version);
-  visit.optional("device", m.device);
-  visit.optional("precision", m.precision);
-  visit.optional("executed", m.executed);
-  visit.optional("threads", m.threads);
-  visit.optional("instances", m.instances);
-  visit.optional("concurrency", m.concurrency);
-  visit.optional("batch", m.batch);
-  visit.optional("open_batch", m.open_batch);
-  visit.optional("nodes", m.nodes);
-  visit("latency_ms", m.latency_ms);
-  visit.optional("throughput_per_s", m.throughput_per_s);
-  visit.optional("ci95_percent", m.ci95_percent);
-  visit.optional("latency_ci95_ms", m.latency_ci95_ms);
-  visit.optional("throughput_ci95_per_s", m.throughput_ci95_per_s);
-  visit.optional("samples", m.samples);
-  visit.unless_empty("cold", m.cold);
-  visit.optional("converged", m.converged);
-  visit.optional("interrupted", m.interrupted);
-  visit("stages_ms", m.stages_ms);
-  visit.optional("bound_ms", m.bound_ms);
-  visit.optional("percent_of_limit", m.percent_of_limit);
-  visit.optional("limiter", m.limiter);
-  visit.optional("limits", m.limits);
-  visit.optional("arithmetic", m.arithmetic);
-  visit.optional("limit_notes", m.limit_notes);
-  visit.optional("energy", m.energy);
-  visit.optional("flops", m.flops);
-  visit.object("memory_bytes", [&](auto& memory) { memory.optional("rss_delta", m.rss_delta_bytes); });
-  visit.optional("layers", m.layers);
-  visit.optional("without_rule", m.without_rule);
-  visit.unless_empty("load", m.load);
-  visit.unless_empty("disturbance", m.disturbance);
-  visit.unless_empty("undisturbed", m.undisturbed);
-  visit.unless_empty("histogram", m.histogram);
-  visit.optional("advice_id", m.advice.id);
-  visit.optional("advice", m.advice.sentence);
+  visit.optional("model", m.model, means("the file, as given").csv());
+  visit.unless_empty("model_digest", m.model_digest,
+                     means("of the file and its external data; absent in `best` of `tune` and of scripts"));
+  visit.unless_empty("shapes", m.shapes,
+                     means("by name, of the inputs as they ran; absent in `baseline` and `best` of `tune`, where "
+                           "`shapes` beside them says it"));
+  visit.optional("engine", m.engine, Figure().csv());
+  visit.optional("engine_version", m.engine_version, Figure().csv());
+  visit.optional("device", m.device, means("as plans name it").csv());
+  visit.optional("precision", m.precision, means("asked for").csv());
+  visit.optional("executed", m.executed,
+                 means("precisions or providers, as the engine reports: `bf16 in 53 layers, f32 in 1`"));
+  visit.optional("threads", m.threads, means("of one instance, as they really ran").csv());
+  visit.optional("instances", m.instances, means("sessions").csv());
+  visit.optional("concurrency", m.concurrency, means("callers with a request in flight").csv());
+  visit.optional("batch", m.batch, means("rows of one run; a vector of a fixed size is one row").csv());
+  visit.optional("open_batch", m.open_batch, means("the file leaves the first dimension open"));
+  visit.optional("nodes", m.nodes, means("of the model, that run; 0: not known"));
+  visit("latency_ms", m.latency_ms, means("of one run").csv().low_is_better());
+  visit.optional("throughput_per_s", m.throughput_per_s, means("rows, of all callers").csv().high_is_better());
+  visit.optional("ci95_percent", m.ci95_percent,
+                 means("half-width of the 95 % interval of the mean latency; null: one sample only").csv().or_null());
+  visit.optional("latency_ci95_ms", m.latency_ci95_ms,
+                 means("95 % confidence intervals; an end that lies beyond all samples is null"));
+  visit.optional("throughput_ci95_per_s", m.throughput_ci95_per_s,
+                 means("of a closed loop, from the mean latency; in `tune` from the rounds; null: not known"));
+  visit.optional("samples", m.samples, means("timed runs").csv());
+  visit.unless_empty(
+      "cold", m.cold,
+      means(
+          "true, and only then there: opening and the first run took all of the time, so that run is the only sample"));
+  visit.optional("converged", m.converged,
+                 means("false: time ran out before the interval was narrow enough, or before `--iterations`"));
+  visit.optional("interrupted", m.interrupted, means("ended by Ctrl-C; the figures cover the time until then"));
+  visit("stages_ms", m.stages_ms,
+        means("opening and the first run: once each; else means over the samples").low_is_better());
+  visit.optional("bound_ms", m.bound_ms, means("least time of one run").csv());
+  visit.optional("percent_of_limit", m.percent_of_limit, means("100 · rate reached / rate at the bound").csv());
+  visit.optional("limiter", m.limiter,
+                 means("`unknown` where there is no limit, or most of the arithmetic has no rule or no known shape; "
+                       "bound_ms and percent_of_limit are then 0")
+                     .csv());
+  visit.optional("limits", m.limits,
+                 means("peaks by precision and levels of memory; of the CPU with the session's threads"));
+  visit.optional("arithmetic", m.arithmetic, means("what the model computes in, as of a plan"));
+  visit.optional("limit_notes", m.limit_notes, means("assumptions about the limits, and doubts"));
+  visit.optional("energy", m.energy, means("from the device's own counters; null if unknown, and `counters` says why"));
+  visit.optional("flops", m.flops, means("of one run, counted from the graph"));
+  visit.object("memory_bytes", [&](auto& memory) {
+    memory.optional("rss_delta", m.rss_delta_bytes,
+                    means("growth of the process's resident memory").in("B").low_is_better());
+  });
+  visit.optional("layers", m.layers, means("with `--layers`: all of them, slowest first"));
+  visit.optional("without_rule", m.without_rule, means("operators whose FLOPs are not counted"));
+  visit.unless_empty("load", m.load, means("with `--rate` only"));
+  visit.unless_empty("disturbance", m.disturbance, means("as below; absent: not watched").csv());
+  visit.unless_empty("undisturbed", m.undisturbed,
+                     means("of a disturbed closed loop: the estimate by the `median` run, or by the `fastest` where "
+                           "the median run took more than twice its time"));
+  visit.unless_empty("histogram", m.histogram, means("of all samples; absent in `tune`"));
+  visit.optional("advice_id", m.advice.id,
+                 means("`limit-unknown`, `limits-too-low` (a CPU above 100 % of its limit), `above-limit` (a GPU, "
+                       "whose data or algorithm may explain it), `memory-limit`, `compute-limit`, `small-model`, "
+                       "`one-operator` (an operator that multiplies nothing takes more than half of the run), "
+                       "`see-layers` (`--layers` would name it), `larger-batch` or `other-threads`; of a disturbed "
+                       "measurement `disturbed`; with `--rate` `kept-up` or `overloaded`; before all of them "
+                       "`not-finite`: outputs of the first run hold NaN or infinite values (in `tune` of `baseline`)"));
+  visit.optional("advice", m.advice.sentence, means("what would help, in one sentence"));
 }
 
 // Estimate for a closed loop, by its median or fastest run; after set_beside_limit().

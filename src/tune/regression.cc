@@ -43,7 +43,7 @@ struct SpeedFigure {
   double (*figure)(const Tuning&);
   std::vector<double> RoundFigures::*own;
   std::vector<double> RoundFigures::*untuned;  // null: it is the untuned model's own
-  Good good;
+  Better better;
 };
 
 FigureChange of_speed(const SpeedFigure& figure, const Tuning& before, const Tuning& now,
@@ -54,7 +54,7 @@ FigureChange of_speed(const SpeedFigure& figure, const Tuning& before, const Tun
   if (row.before <= 0 || row.now <= 0) return set_aside(std::move(row), "not recorded");
   const auto then = before.rounds.*figure.own, today = now.rounds.*figure.own;
   if (strictness.absolute) {
-    judge(measure::mean_difference(logarithms(then), logarithms(today), kConfidence), figure.good,
+    judge(measure::mean_difference(logarithms(then), logarithms(today), kConfidence), figure.better,
           strictness.tolerance_percent, row);
   } else if (figure.untuned == nullptr) {
     return set_aside(std::move(row), "shows the machine and the engine (--absolute judges it)");
@@ -62,7 +62,7 @@ FigureChange of_speed(const SpeedFigure& figure, const Tuning& before, const Tun
     const measure::MeanDifference difference = measure::mean_difference(
         log_ratios(then, before.rounds.*figure.untuned), log_ratios(today, now.rounds.*figure.untuned), kConfidence);
     row.beside_untuned_percent = 100 * std::expm1(difference.value);
-    judge(difference, figure.good, strictness.tolerance_percent, row);
+    judge(difference, figure.better, strictness.tolerance_percent, row);
   }
   return row;
 }
@@ -79,7 +79,7 @@ FigureChange of_memory(const Tuning& before, const Tuning& now, double tolerance
                 static_cast<double>(now.best.rss_delta_bytes));
   if (before.machine.id != now.machine.id) return set_aside(std::move(row), "recorded on another machine");
   if (row.before <= 0 || row.now <= 0) return set_aside(std::move(row), "not recorded");
-  judge({std::log(row.now / row.before), 0}, Good::kLow, tolerance, row);
+  judge({std::log(row.now / row.before), 0}, Better::kLow, tolerance, row);
   if (row.verdict == Change::kRegressed && row.now < row.before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
   return row;
 }
@@ -121,9 +121,9 @@ FigureChange figure_of(std::string id, std::string what, std::string unit, doubl
   return row;
 }
 
-void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row) {
+void judge(const measure::MeanDifference& difference, Better better, double tolerance_percent, FigureChange& row) {
   const double tolerance = std::log1p(tolerance_percent / 100);
-  const double worse = good == Good::kLow ? difference.value : -difference.value;
+  const double worse = better == Better::kLow ? difference.value : -difference.value;
   if (!std::isfinite(difference.half_width)) {
     row = set_aside(std::move(row), "too few samples for an interval");
     return;
@@ -157,17 +157,17 @@ std::string unjudged_reason(const std::vector<FigureChange>& all) {
 
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness) {
   FigureChange gain = figure_of("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio);
-  judge(measure::mean_difference(before.gains, now.gains, kConfidence), Good::kHigh, strictness.tolerance_percent,
+  judge(measure::mean_difference(before.gains, now.gains, kConfidence), Better::kHigh, strictness.tolerance_percent,
         gain);
   std::vector<FigureChange> rows = {std::move(gain)};
   const SpeedFigure speeds[] = {
       {"throughput", "throughput", "rows/s", [](const Tuning& t) { return t.best.throughput_per_s; },
-       &RoundFigures::rows_per_s, &RoundFigures::untuned_rows_per_s, Good::kHigh},
+       &RoundFigures::rows_per_s, &RoundFigures::untuned_rows_per_s, Better::kHigh},
       {"untuned-throughput", "throughput of the untuned model", "rows/s",
        [](const Tuning& t) { return t.baseline.throughput_per_s; }, &RoundFigures::untuned_rows_per_s, nullptr,
-       Good::kHigh},
+       Better::kHigh},
       {"p99", "p99 of one run", "ms", [](const Tuning& t) { return t.best.latency_ms.p99; }, &RoundFigures::p99_ms,
-       &RoundFigures::untuned_p99_ms, Good::kLow}};
+       &RoundFigures::untuned_p99_ms, Better::kLow}};
   for (const SpeedFigure& figure : speeds) rows.push_back(of_speed(figure, before, now, strictness));
   if (machine::disturbed(before.disturbance) || machine::disturbed(now.disturbance))
     for (FigureChange& row : rows)

@@ -56,9 +56,8 @@ std::string spread_text(const FigureChange& row);
 
 // A figure then and now, not judged yet.
 FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now);
-enum class Good { kHigh, kLow };
 // Beyond the tolerance with the interval's confidence; set aside without one. `difference`: of the logarithms.
-void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row);
+void judge(const measure::MeanDifference& difference, Better better, double tolerance_percent, FigureChange& row);
 FigureChange set_aside(FigureChange row, const std::string& reason);
 // Reason of a speed that was worse while other work took CPUs, then or now: settings lose by it unlike each other (two
 // threads more than one), so beside the untuned model as well.

@@ -101,7 +101,7 @@ def documents(tmp_path_factory):
 
 
 def test_schemas_are_of_draft_2020_12():
-    for name in FILES | {name: None for name, _, _ in DOCUMENTS} | {"bench-server": None}:
+    for name in FILES | {name: None for name, _, _ in DOCUMENTS} | {"bench-server": None, "bench-device-gpu": None}:
         schema = schema_of(name)
         assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
         Draft202012Validator.check_schema(schema)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/name_table.h"
 #include "base/units.h"
 #include "gpu/device.h"
@@ -37,11 +38,12 @@ struct PeakRow {
 };
 void visit_fields(auto& visit, Is<PeakRow> auto& row) {
   visit("precision", row.precision);
-  visit("way", row.way);
-  visit_result(visit, row.result, "flops_per_s");
+  visit("way", row.way, means("`multiply-adds`, `mma` or `cuBLASLt`"));
+  visit_result(visit, row.result, "flops_per_s", "FLOP/s");
   visit.derived("clock_hz",
-                row.result.clock_hz > 0 ? std::optional<double>(row.result.clock_hz) : row.result.gpu.clock_hz);
-  visit.or_null("clock_counted_hz", row.result.clock_hz);
+                Derived{row.result.clock_hz > 0 ? std::optional(row.result.clock_hz) : row.result.gpu.clock_hz,
+                        means("counted on the GPU, else by the management library; null: neither")});
+  visit.or_null("clock_counted_hz", row.result.clock_hz, means("counted on the GPU; null: it was not"));
 }
 struct BandwidthRow {
   std::string level;   // "DRAM", "last cache", "shared"
@@ -50,10 +52,10 @@ struct BandwidthRow {
   MetricResult result;  // [bytes/s]
 };
 void visit_fields(auto& visit, Is<BandwidthRow> auto& row) {
-  visit("level", row.level);
-  visit("access", row.access);
+  visit("level", row.level, means("`DRAM`, `last cache` or `shared`"));
+  visit("access", row.access, means("`read`, `write` or `copy`"));
   visit("working_set_bytes", row.working_set_bytes);
-  visit_result(visit, row.result, "bytes_per_s");
+  visit_result(visit, row.result, "bytes_per_s", "B/s");
 }
 struct LinkRow {
   Way way = Way::kToDevice;
@@ -64,8 +66,8 @@ struct LinkRow {
 void visit_fields(auto& visit, Is<LinkRow> auto& row) {
   visit("way", row.way);
   visit("memory", row.memory);
-  visit("copy_bytes", row.bytes);
-  visit_result(visit, row.result, "bytes_per_s");
+  visit("copy_bytes", row.bytes, means("one copy, one way; the rates are both ways together"));
+  visit_result(visit, row.result, "bytes_per_s", "B/s");
 }
 struct StartRow {
   std::string what, meaning;
@@ -75,9 +77,9 @@ void visit_fields(auto& visit, Is<StartRow> auto& row) {
   const auto seconds = [](const std::optional<double>& rate) { return rate ? std::optional(1 / *rate) : std::nullopt; };
   visit("what", row.what);
   visit("meaning", row.meaning);
-  visit_result(visit, row.result, "starts_per_s");
-  visit.derived("seconds", seconds(row.result.best));
-  visit.derived("typical_seconds", seconds(row.result.typical));
+  visit_result(visit, row.result, "starts_per_s", "starts/s");
+  visit.derived("seconds", Derived{seconds(row.result.best), means("of one")});
+  visit.derived("typical_seconds", Derived{seconds(row.result.typical), means("of one")});
 }
 
 // "fp16 mma", "DRAM read", "to the device, pinned"
@@ -88,37 +90,35 @@ std::string row_name(const StartRow& row);
 
 struct DeviceMeasurement {
   gpu::DeviceFacts facts;
-  Setting setting;  // for which the figures hold
+  Setting setting;
   std::vector<PeakRow> peaks;
   std::vector<BandwidthRow> bandwidths;
   std::vector<LinkRow> links;
   std::vector<StartRow> starts;
-  std::string datasheet;                                 // reference of the utilisation, or why there is none
-  std::string cpu_limits;                                // why a CPU has no limits of its own, or that they are too low
-  std::string observer;                                  // the library that watched the GPU, or why none did
-  std::string measured_at;                               // UTC
-  double seconds = 0;                                    // of measuring, preparation included
-  std::optional<machine::Disturbance> disturbance = {};  // of the CPU meanwhile; absent in older files
-  bool recalled = false;                                 // measured and stored by an earlier run
-  std::string kept;                                      // where, or why not
+  std::string datasheet, cpu_limits, observer;
+  std::string measured_at;  // UTC
+  double seconds = 0;
+  std::optional<machine::Disturbance> disturbance = {};
+  bool recalled = false;
+  std::string kept;
 };
 void visit_fields(auto& visit, Is<DeviceMeasurement> auto& measured) {
-  visit.derived("device", measured.facts.name);
+  visit.derived("device", Derived{measured.facts.name, means("its name")});
   visit.derived("kind", measured.facts.kind);
-  visit.optional("facts", measured.facts);
-  visit("setting", measured.setting);
+  visit.optional("facts", measured.facts, means("`device` is the requested one"));
+  visit("setting", measured.setting, means("for which the figures hold"));
   visit("measured_at", measured.measured_at);
-  visit("seconds", measured.seconds);
-  visit.unless_empty("disturbance", measured.disturbance);
-  visit.optional("recalled", measured.recalled);
-  visit.optional("kept", measured.kept);
-  visit("datasheet", measured.datasheet);
-  visit("processor_limits", measured.cpu_limits);
-  visit("observer", measured.observer);
-  visit("peaks", measured.peaks);
-  visit("bandwidth", measured.bandwidths);
-  visit("links", measured.links);
-  visit("starts", measured.starts);
+  visit("seconds", measured.seconds, means("of measuring, preparation included"));
+  visit.unless_empty("disturbance", measured.disturbance, means("of the CPU meanwhile, as of `bench MODEL`"));
+  visit.optional("recalled", measured.recalled, means("measured by an earlier run"));
+  visit.optional("kept", measured.kept, means("where, or why not"));
+  visit("datasheet", measured.datasheet, means("the device of the catalogue, or why none matches"));
+  visit("processor_limits", measured.cpu_limits, means("why a CPU has no limits of its own here"));
+  visit("observer", measured.observer, means("the management library and GPU, or why there is none"));
+  visit("peaks", measured.peaks, means("arithmetic: 1 multiply-add = 2 FLOPs, also for integers"));
+  visit("bandwidth", measured.bandwidths, means("of memory"));
+  visit("links", measured.links, means("copies between host and device"));
+  visit("starts", measured.starts, means("of kernels"));
 }
 
 Json to_json(const DeviceMeasurement& measured);
