@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "machine/machine.h"
@@ -43,12 +43,18 @@ void visit_fields(auto& visit, Is<About::Host> auto& host) {
   visit("id", host.id);
 }
 void visit_fields(auto& visit, Is<About> auto& about) {
-  visit("schema", about.schema, at_least(1));
-  visit("verb", about.command.verb);
-  visit("ridge", about.version);
-  visit("date", about.command.date);
-  visit("command", about.command.line);
-  visit("machine", about.machine);
+  visit("schema", about.schema,
+        means("the form of the document: 1. Raised when a member changes its meaning; added members do not count"));
+  visit("verb", about.command.verb,
+        means("`bench`, `bench device`, `tune`, …: the kind of document, by which the sections below describe it"));
+  visit("ridge", about.version, means("version of the program"));
+  visit("date", about.command.date, means("when the command was given: UTC, ISO 8601"));
+  visit("command", about.command.line, means("the command line as typed, quoted for a shell"));
+  visit(
+      "machine", about.machine,
+      means("CPU as the system names it; CPUs that ridge may use, by affinity and cpuset; the name under which limits "
+            "and trials are kept: the same as long as nothing changes that could change them. null: the system does "
+            "not say"));
 }
 About about(const Command& command, const Result<machine::Machine>& machine);
 

@@ -108,27 +108,6 @@ bool is_no(const ModelPlan& plan) {
          (plan.training && !plan.training->point.fits);
 }
 
-Json to_json(const ModelPlan& plan) {
-  Json json;
-  FieldWriter visit(json);
-  visit_fields(visit, plan.forecast);
-  visit.unless_empty("reasons", plan.reasons);
-  visit.unless_empty("curve", plan.curve);
-  if (plan.carried) visit_fields(visit, *plan.carried);
-  if (plan.measured && plan.measured->report) visit("measured", *plan.measured->report);
-  visit.unless_empty("load", plan.load);
-  visit.unless_empty("cost", plan.cost);
-  visit.unless_empty("memory", plan.memory);
-  if (plan.memory) {
-    visit.object("memory_bytes", [&](auto& bytes) { bytes("inference_peak", plan.memory->peak); });
-    visit("max_batch", plan.memory->max_batch);
-  }
-  visit.unless_empty("training", plan.training);
-  if (plan.training)
-    visit.object("memory_bytes", [&](auto& bytes) { bytes("training", plan.training->point.memory.total()); });
-  return json;
-}
-
 Result<ModelPlan> plan_of(const Json& document) {
   ModelPlan plan;
   RIDGE_ASSIGN(plan.forecast, from_json<predict::Forecast>(document));

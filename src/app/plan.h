@@ -71,22 +71,27 @@ struct CostPlan {
 };
 void visit_fields(auto& visit, Is<CostPlan> auto& plan) {
   visit_fields(visit, plan.economics);
-  visit("row", plan.unit);
+  visit("row", plan.unit, means("the unit: `row`, or `token` for a language model"));
   visit_fields(visit, plan.service);
-  visit("machines", plan.machines);
-  visit.derived("machines_usd_per_hour", plan.renting_usd_per_hour());
+  visit("machines", plan.machines, means("of the load; null: none is given or met"));
+  visit.derived("machines_usd_per_hour", Derived{plan.renting_usd_per_hour(), means("rent of all").in("$")});
 }
 
 // The memory of the process.
-void visit_fields(auto& visit, Is<MeasuredRun> auto& measured) {
-  if (!measured.report) return visit("stopped_at", measured.stopped_at);
-  visit.derived("engine", measured.report->engine_name());
-  visit("program", measured.report->start.resident);
-  visit("loading_peak", measured.report->loaded.peak);
-  visit("loaded", measured.report->loaded.resident);
-  visit("resident", measured.report->steady.resident);
-  visit("peak", measured.report->steady.peak);
-  visit("runs", measured.report->runs);
+void visit_fields(auto& visit, const MeasuredRun& measured) {
+  visit.when(!measured.report, [&](auto& part) {
+    part("stopped_at", measured.stopped_at, means("the limit that the process reached").in("B"));
+  });
+  const predict::EngineReport report = measured.report.value_or(predict::EngineReport());
+  visit.when(measured.report.has_value(), [&](auto& part) {
+    part("engine", report.engine_name());
+    part("program", report.start.resident, means("resident before an engine was loaded").in("B"));
+    part("loading_peak", report.loaded.peak, Figure().in("B"));
+    part("loaded", report.loaded.resident, means("resident then").in("B"));
+    part("resident", report.steady.resident, means("after the runs").in("B"));
+    part("peak", report.steady.peak, Figure().in("B"));
+    part("runs", report.runs);
+  });
 }
 
 // [bytes]
@@ -102,20 +107,20 @@ struct MemoryPlan {
   int64_t instances = 0;
   bool fits() const { return limit <= 0 || needed <= limit; }
 };
-void visit_fields(auto& visit, Is<MemoryPlan> auto& plan) {
-  if (plan.process) {
-    visit_fields(visit, *plan.process);
-  } else {
-    visit("weights", plan.weights);
-    visit("activations", plan.activations);
-    visit.derived("context", predict::kAssumedContextBytes);
-    visit("peak", plan.peak);
-  }
-  visit.unless_empty("measured", plan.measured);
-  visit("limit", plan.limit);
+void visit_fields(auto& visit, const MemoryPlan& plan) {
+  const predict::InferenceMemory process = plan.process.value_or(predict::InferenceMemory());
+  visit.when(plan.process.has_value(), [&](auto& part) { visit_fields(part, process); });
+  visit.when(!plan.process, [&](auto& part) {
+    part("weights", plan.weights);
+    part("activations", plan.activations);
+    part("context", predict::kAssumedContextBytes, means("of a GPU: for the driver, assumed"));
+    part("peak", plan.peak);
+  });
+  visit.unless_empty("measured", plan.measured, means("with `--measure`"));
+  visit("limit", plan.limit, means("`--memory-limit`, else the control group or the machine"));
   visit("limit_origin", plan.limit_origin);
-  visit("instances", plan.instances);
-  visit.derived("fits", plan.fits());
+  visit("instances", plan.instances, means("sessions of one process that fit"));
+  visit("fits", plan.fits(), means("by the measured peak if there is one"));
 }
 
 struct ModelPlan {
@@ -132,6 +137,29 @@ struct ModelPlan {
   std::optional<sizing::TrainingPlan> training;
 };
 
+void visit_fields(auto& visit, const ModelPlan& plan) {
+  visit_fields(visit, plan.forecast);
+  visit.unless_empty("reasons", plan.reasons, means("why this engine, these threads"));
+  visit.unless_empty("curve", plan.curve, means("with a range of batches"));
+  const predict::DeviceEstimate carried = plan.carried.value_or(predict::DeviceEstimate());
+  visit.when(plan.carried.has_value(), [&](auto& part) { visit_fields(part, carried); });
+  visit.unless_empty("measured", plan.measured ? plan.measured->report : std::nullopt,
+                     means("with `--measure`: the run, and the memory of the process at its start, with the model "
+                           "loaded and afterwards"));
+  visit.unless_empty("load", plan.load, means("with `--rps`"));
+  visit.unless_empty("cost", plan.cost, means("with `--cost`"));
+  visit.unless_empty("memory", plan.memory, means("with `--memory`"));
+  visit.object("memory_bytes", [&](auto& bytes) {
+    bytes.unless_empty("inference_peak", plan.memory ? std::optional(plan.memory->peak) : std::nullopt);
+    bytes.unless_empty("training", plan.training ? std::optional(plan.training->point.memory.total()) : std::nullopt);
+  });
+  visit.when(plan.memory.has_value(), [&](auto& part) {
+    part("max_batch", plan.memory ? plan.memory->max_batch : std::nullopt,
+         means("whose peak is within the limit, extrapolated linearly from two batches; null: the file fixes it"));
+  });
+  visit.unless_empty("training", plan.training, means("with `--training`"));
+}
+
 // A model as its file has it, and as a request binds it.
 struct BoundModel {
   model::UnboundModel unbound;
@@ -142,7 +170,6 @@ Result<BoundModel> bind(const PlanRequest& request, model::UnboundModel unbound)
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
 // True if the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
-Json to_json(const ModelPlan& plan);
 // Reads a kept document's forecast, curve, estimate and measurement; answers to further questions are skipped.
 Result<ModelPlan> plan_of(const Json& document);
 
@@ -165,13 +192,16 @@ struct LlmPlan {
   std::optional<CostPlan> cost = {};               // of decoding with as many sequences as fit, one token each per step
   std::optional<llm::cpu::ServingHere> here = {};  // none on another device, and where the model is not served on CPUs
 };
+void visit_fields(auto& visit, Is<LlmPlan> auto& plan) {
+  visit_fields(visit, plan.forecast);
+  visit("by_weights", plan.by_weights, means("with the weights in other forms"));
+  visit.when(plan.cost.has_value(), [&](auto& part) { part.derived("cost", plan.cost); });
+  visit.unless_empty("serving_here", plan.here,
+                     means("by `ridge serve` on this machine's CPU, where it serves such models"));
+}
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, llm::ForecastSetup setup,
                          const PlanControl& control);
-Json to_json(const LlmPlan& plan);
 // The document of a served language model: the best way found, others, and its kernels. Errors are of the request.
 Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source);
-
-// A document of to_json(), without the cost.
-Result<LlmPlan> llm_plan_of(const Json& document);
 
 }  // namespace ridge::app

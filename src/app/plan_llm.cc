@@ -141,22 +141,4 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, ll
   return plan;
 }
 
-Json to_json(const LlmPlan& plan) {
-  Json json = json_of(plan.forecast);
-  json["by_weights"] = json_of(plan.by_weights);
-  if (plan.cost) json["cost"] = json_of(*plan.cost);
-  if (plan.here) json["serving_here"] = json_of(*plan.here);
-  return json;
-}
-
-Result<LlmPlan> llm_plan_of(const Json& document) {
-  LlmPlan plan;
-  RIDGE_ASSIGN(plan.forecast, from_json<llm::Forecast>(document));
-  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) {
-    visit("by_weights", plan.by_weights);
-    visit.unless_empty("serving_here", plan.here);
-  }));
-  return plan;
-}
-
 }  // namespace ridge::app

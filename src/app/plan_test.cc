@@ -106,7 +106,7 @@ TEST_F(PlanTest, AGpuOfTheCatalogueIsPlannedForWithoutALookAtThisMachine) {
   EXPECT_DOUBLE_EQ(*points.at(1)->estimate_ms, plan->carried->ms.likely);
   EXPECT_DOUBLE_EQ(*points.at(1)->estimate_slow_ms, plan->carried->ms.slow);
   EXPECT_NEAR(points.at(6)->bound_ms, 6 * points.at(1)->bound_ms, 1e-9);
-  EXPECT_EQ(to_json(*plan)["curve"].size(), 4U);
+  EXPECT_EQ(json_of(*plan)["curve"].size(), 4U);
   EXPECT_TRUE(phases_.empty());
 }
 
@@ -115,11 +115,11 @@ TEST_F(PlanTest, AMeasuredRunStandsBesideTheBoundAndCarriesTheLoad) {
   request_.load.emplace().goal.rows_per_s = 10;
   Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(to_json(*plan)["measured"]["latency_ms"]["p50"], 4);
+  EXPECT_EQ(json_of(*plan)["measured"]["latency_ms"]["p50"], 4);
   EXPECT_EQ(plan->load->capacity.service.ms, 5);
   EXPECT_FALSE(plan->memory);
   EXPECT_EQ(phases_, (std::vector<PlanPhase>{PlanPhase::kMachine, PlanPhase::kMeasurement}));
-  const Result<ModelPlan> back = plan_of(to_json(*plan));
+  const Result<ModelPlan> back = plan_of(json_of(*plan));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->measured->report->latency_ms.mean, 5);
 
@@ -136,7 +136,7 @@ TEST_F(PlanTest, MemoryAndTrainingAreMembersOfOneObject) {
   request_.training->efficiency = 0.25;
   const Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
-  const Json bytes = to_json(*plan)["memory_bytes"];
+  const Json bytes = json_of(*plan)["memory_bytes"];
   EXPECT_EQ(bytes["inference"], plan->forecast.inference_bytes);
   EXPECT_EQ(bytes["inference_peak"], plan->memory->peak);
   EXPECT_EQ(bytes["training"], plan->training->point.memory.total());
@@ -177,7 +177,7 @@ TEST_F(PlanTest, AFileThatFixesItsBatchHasNoLargestOne) {
   const Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_FALSE(plan->memory->max_batch);
-  EXPECT_TRUE(to_json(*plan)["max_batch"].is_null());
+  EXPECT_TRUE(json_of(*plan)["max_batch"].is_null());
 }
 
 TEST_F(PlanTest, MeasuredMemoryCountsInPlaceOfTheEstimate) {
@@ -188,7 +188,7 @@ TEST_F(PlanTest, MeasuredMemoryCountsInPlaceOfTheEstimate) {
   ASSERT_TRUE(plan->memory->measured && plan->memory->measured->report);
   EXPECT_EQ(plan->memory->needed, 300e6);
   EXPECT_FALSE(plan->memory->fits());
-  EXPECT_EQ(to_json(*plan)["memory"]["measured"]["runs"], 2000);  // the script reports its milliseconds
+  EXPECT_EQ(json_of(*plan)["memory"]["measured"]["runs"], 2000);  // the script reports its milliseconds
 
   answer("[ $3 = 0 ] && cp " + request_.model + " \"$to\" || exec sleep 60");  // the run itself is stopped at its limit
   request_.memory->limit_bytes = 1;
@@ -273,7 +273,7 @@ TEST_F(PlanLlmTest, FitsInAsManySequencesAsTheMemoryHolds) {
   ASSERT_TRUE(plan->cost);
   EXPECT_EQ(plan->cost->unit, "token");
   EXPECT_EQ(plan->cost->service.batch, plan->forecast.sequences);
-  const Json json = to_json(*plan);
+  const Json json = json_of(*plan);
   EXPECT_EQ(json["by_weights"].size(), plan->by_weights.size());
   EXPECT_EQ(json["cost"]["row"], "token");
 }

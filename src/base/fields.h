@@ -8,7 +8,8 @@
 //   }
 //
 // A member is a boolean, a number, a string, an enumeration with names (base/name_table.h), std::optional (null or
-// absent), a value with fields, and vectors and maps by name of these. Another type has `Json to_json(const T&)` and,
+// absent), a value with fields, and vectors and maps by name of these. A vector of pairs (name, value) is written as an
+// object in its order. Another type has `Json to_json(const T&)` and,
 // if it is read back, `Status read_json(const Json&, T&)`. Members are written in the order of the list; those that the
 // list does not have are passed over when reading. Errors name the member's path: "member 'layers[3].ms' should be a
 // number, found "x"". Request bodies are read by simdjson in front/.
@@ -103,7 +104,7 @@ concept ReadsItself = requires(const Json& json, T& value) { read_json(json, val
 template <typename T>
 concept MayBeAbsent = requires(T& value) { set_absent(value); };
 template <typename T>
-concept Map = requires { typename T::mapped_type; };
+concept Map = requires { typename T::value_type::second_type; };
 template <typename T>
 concept Optional = requires(const T& value) { value.has_value(); };
 

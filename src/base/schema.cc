@@ -97,8 +97,9 @@ Json& field_schema(Json& object, std::string_view name, const Figure& figure, bo
   Json& properties = object["properties"];
   if (properties.is_null()) properties = Json::object();
   // First, as an object that grows copies its members.
-  if (required) object["required"].push_back(std::string(name));
-  Json& schema = object["properties"][std::string(name)] = Json::object();
+  if (required && !properties.contains(std::string(name))) object["required"].push_back(std::string(name));
+  Json& schema = object["properties"][std::string(name)];  // may be there: a list that others add to
+  if (schema.is_null()) schema = Json::object();
   if (*figure.label_ != '\0') schema["title"] = figure.label_;
   if (*figure.meaning_ != '\0') schema["description"] = figure.meaning_;
   if (const std::string_view unit = *figure.unit_ != '\0' ? figure.unit_ : unit_of(name); !unit.empty())

@@ -123,7 +123,7 @@ void describe_value(Json& schema, const T& value) {
     describe_value(either_reason(schema), std::remove_cvref_t<decltype(*value.value)>());
   } else if constexpr (WritesItself<T>) {
   } else if constexpr (Map<T>) {
-    describe_value(named_schema(schema), typename T::mapped_type());
+    describe_value(named_schema(schema), typename T::value_type::second_type());
   } else {
     describe_value(element_schema(schema), typename std::remove_cvref_t<T>::value_type());
   }

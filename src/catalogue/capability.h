@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 
 namespace ridge::catalogue {
@@ -42,7 +42,8 @@ void visit_fields(auto& visit, Is<Capability> auto& capability) {
   visit("chips", capability.chips);
   visit.or_null("first_cuda", capability.first_cuda);
   visit.or_null("last_cuda", capability.last_cuda);
-  visit("threads", capability.threads);
+  visit("threads", capability.threads,
+        means("of a multiprocessor, as blocks, warps, registers, shared memory and lanes"));
   visit("blocks", capability.blocks);
   visit("warps", capability.warps);
   visit("registers", capability.registers);
@@ -52,11 +53,11 @@ void visit_fields(auto& visit, Is<Capability> auto& capability) {
   visit("fp32_lanes", capability.fp32_lanes);
   visit("fp64_lanes", capability.fp64_lanes);
   visit("registers_per_block", capability.registers_per_block);
-  visit("register_unit", capability.register_unit);
+  visit("register_unit", capability.register_unit, means("registers of one warp are a multiple of it"));
   visit("sub_partitions", capability.sub_partitions);
-  visit("shared_unit_bytes", capability.shared_unit_bytes);
-  visit("shared_reserved_bytes", capability.shared_reserved_bytes);
-  visit("tensor_precisions", capability.tensor_precisions);
+  visit("shared_unit_bytes", capability.shared_unit_bytes, means("shared memory of a block is a multiple of it"));
+  visit("shared_reserved_bytes", capability.shared_reserved_bytes, means("of each block, for the system"));
+  visit("tensor_precisions", capability.tensor_precisions, means("of the tensor cores"));
   visit.or_null("notes", capability.notes);
   visit("source", capability.source);
 }

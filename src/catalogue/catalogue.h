@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -25,9 +25,9 @@ struct CataloguePeak {
 };
 void visit_fields(auto& visit, Is<CataloguePeak> auto& peak) {
   visit("arithmetic", peak.arithmetic);
-  visit("flops_per_s", peak.flops_per_s);
-  visit("origin", peak.origin);
-  visit("ridge_point", peak.ridge_point);
+  visit("flops_per_s", peak.flops_per_s, means("1 multiply-add = 2, also for integers").in("FLOP/s"));
+  visit("origin", peak.origin, means("of a formula (derived) or the vendor (datasheet)"));
+  visit("ridge_point", peak.ridge_point, means("from which on the device is compute-bound").in("FLOP/byte"));
 }
 
 struct CatalogueDevice {
@@ -62,26 +62,27 @@ void visit_fields(auto& visit, Is<CatalogueDevice> auto& device) {
   visit("name", device.name);
   visit("family", device.family);
   visit("architecture", device.architecture);
-  visit.or_null("compute_capability", device.compute_capability);
-  visit("year", device.year);
-  visit("multiprocessors", device.multiprocessors);
-  visit("cores", device.cores);
-  visit("flops_per_core_clock", device.flops_per_core_clock);
+  visit.or_null("compute_capability", device.compute_capability, means("of AMD the gfx id"));
+  visit("year", device.year, means("of release"));
+  visit("multiprocessors", device.multiprocessors,
+        means("SMs (NVIDIA), compute units (AMD), Xe cores (Intel), GPU cores (Apple)"));
+  visit("cores", device.cores, means("FP32 lanes"));
+  visit("flops_per_core_clock", device.flops_per_core_clock, means("of FP32"));
   visit("tensor_cores", device.tensor_cores);
-  visit("boost_hz", device.boost_hz);
-  visit("memory_bytes", device.memory_bytes);
+  visit("boost_hz", device.boost_hz, Figure().in("Hz"));
+  visit("memory_bytes", device.memory_bytes, means("as marketed (GiB on the box)"));
   visit.or_null("memory_type", device.memory_type);
-  visit("bytes_per_s", device.bytes_per_s);
-  visit("l2_bytes", device.l2_bytes);
-  visit("peaks", device.peaks);
-  visit("power_w", device.power_w);
+  visit("bytes_per_s", device.bytes_per_s, means("of the memory").in("B/s"));
+  visit("l2_bytes", device.l2_bytes, means("last level on the compute die"));
+  visit("peaks", device.peaks, means("dense"));
+  visit("power_w", device.power_w, means("of the board, which may carry several of these GPUs").in("W"));
   visit("gpus_on_board", device.gpus_on_board);
   visit.or_null("interconnect", device.interconnect);
-  visit("interconnect_bytes_per_s", device.interconnect_bytes_per_s);
+  visit("interconnect_bytes_per_s", device.interconnect_bytes_per_s, means("sum of both directions").in("B/s"));
   visit.or_null("pcie", device.pcie);
   visit.or_null("form_factor", device.form_factor);
-  visit("mig_instances", device.mig_instances);
-  visit.or_null("notes", device.notes);
+  visit("mig_instances", device.mig_instances, means("at most"));
+  visit.or_null("notes", device.notes, means("conflicts between sources, and corrections"));
   visit("source", device.source);
 }
 

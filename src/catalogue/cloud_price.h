@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 
@@ -33,13 +33,13 @@ void visit_fields(auto& visit, Is<CloudPrice> auto& price) {
   visit("provider", price.provider);
   visit("instance", price.instance);
   visit("region", price.region);
-  visit("device", price.device);
+  visit("device", price.device, means("name in the catalogue"));
   visit("gpus", price.gpus);
   visit("vcpus", price.vcpus);
-  visit("memory_bytes", price.memory_bytes);
-  visit("usd_per_hour", price.usd_per_hour);
-  visit("usd_per_gpu_hour", price.usd_per_gpu_hour);
-  visit("date", price.date);
+  visit("memory_bytes", price.memory_bytes, means("of the instance"));
+  visit("usd_per_hour", price.usd_per_hour, means("of the instance").in("$"));
+  visit("usd_per_gpu_hour", price.usd_per_gpu_hour, Figure().in("$"));
+  visit("date", price.date, means("of the list"));
   visit("notes", price.notes);
   visit("source", price.source);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "catalogue/catalogue.h"
 
 namespace ridge::catalogue {
@@ -23,10 +23,10 @@ void visit_fields(auto& visit, const Family& family) {
   visit("family", family.name);
   visit("vendor", family.vendor);
   visit("architectures", family.architectures);
-  visit("first_year", family.first_year);
+  visit("first_year", family.first_year, means("0: known of no device"));
   visit("last_year", family.last_year);
   visit("devices", family.devices);
-  visit("least_memory_bytes", family.least_memory_bytes);
+  visit("least_memory_bytes", family.least_memory_bytes, means("0: known of no device"));
   visit("most_memory_bytes", family.most_memory_bytes);
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 
@@ -33,7 +33,7 @@ struct PublishedPeak {
   std::string source;
 };
 void visit_fields(auto& visit, Is<PublishedPeak> auto& peak) {
-  visit("flops_per_s", peak.flops_per_s);
+  visit("flops_per_s", peak.flops_per_s, Figure().in("FLOP/s"));
   visit("source", peak.source);
 }
 
@@ -71,9 +71,9 @@ void visit_fields(auto& visit, Is<PeakFormula> auto& formula) {
   visit("units", formula.units);
   visit("unit", formula.unit);
   visit("flops_per_unit_clock", formula.flops_per_unit_clock);
-  visit("clock_hz", formula.clock_hz);
-  visit("flops_per_s", formula.flops_per_s);
-  visit("source", formula.source);
+  visit("clock_hz", formula.clock_hz, means("boost").in("Hz"));
+  visit("flops_per_s", formula.flops_per_s, means("the product").in("FLOP/s"));
+  visit("source", formula.source, means("of flops_per_unit_clock"));
 }
 
 // Absent if a factor has no source or the device has no such units. FP64: of tensor cores, of which the catalogue has
@@ -91,12 +91,14 @@ struct PeakRow {
 };
 void visit_fields(auto& visit, Is<PeakRow> auto& row) {
   visit("arithmetic", row.arithmetic);
-  visit.derived("flops_per_s", row.listed ? std::optional(row.listed->flops_per_s) : std::nullopt);
+  visit.derived("flops_per_s", Derived{row.listed ? std::optional(row.listed->flops_per_s) : std::nullopt,
+                                       means("as listed; null: no source").in("FLOP/s")});
   visit.derived("origin", row.listed ? std::optional(row.listed->origin) : std::nullopt);
   visit("formula", row.formula);
-  visit("formula_percent", row.formula_percent);
-  visit("published", row.published);
-  visit("published_percent", row.published_percent);
+  visit("formula_percent", row.formula_percent, means("how far the listed figure is above the formula's"));
+  visit("published", row.published, means("figures of others"));
+  visit("published_percent", row.published_percent,
+        means("how far it is above the published figure that is farthest from it"));
   visit.derived("ridge_point", row.listed ? row.listed->ridge_point : std::nullopt);
 }
 

@@ -12,17 +12,23 @@
 #include "app/describe.h"
 #include "app/describe_language.h"
 #include "app/history.h"
+#include "app/plan.h"
 #include "app/tune.h"
 #include "base/figure.h"
 #include "base/schema.h"
 #include "cli/bench_device_text.h"
+#include "cli/gpus_text.h"
 #include "client/server_measurement.h"
 #include "doctor/finding.h"
 #include "doctor/inventory.h"
+#include "explain/answer.h"
 #include "limits/accelerator/device_measurement.h"
+#include "power/commands.h"
+#include "power/overview.h"
 #include "power/sweep.h"
 #include "tune/language/tuning.h"
 #include "tune/share/co_located_tuning.h"
+#include "zoo/zoo.h"
 
 namespace ridge::cli {
 namespace {
@@ -46,6 +52,21 @@ struct Past {
 };
 void visit_fields(auto& visit, Is<Past> auto& past) { visit("results", past.results, means("oldest first")); }
 
+struct Devices {
+  std::vector<catalogue::CatalogueDevice> devices;
+};
+void visit_fields(auto& visit, Is<Devices> auto& of) { visit("devices", of.devices); }
+
+struct Families {
+  std::vector<catalogue::Family> families;
+};
+void visit_fields(auto& visit, Is<Families> auto& of) { visit("families", of.families); }
+
+struct Capabilities {
+  std::vector<catalogue::Capability> capabilities;
+};
+void visit_fields(auto& visit, Is<Capabilities> auto& of) { visit("capabilities", of.capabilities); }
+
 template <typename... Values>
 void fields_of(Json& schema) {
   (describe_value(schema, Values()), ...);
@@ -56,6 +77,7 @@ struct DocumentKind {
   void (*describe)(Json& schema);
 };
 constexpr DocumentKind kKinds[] = {
+    {"about", fields_of<app::About>},
     {"bench", fields_of<OnlyAbout, measure::Measurement>},
     {"bench-decoder", fields_of<OnlyAbout, app::DecoderMeasurement>},
     {"bench-device", fields_of<OnlyAbout, CpuReport>},
@@ -65,8 +87,21 @@ constexpr DocumentKind kKinds[] = {
     {"describe", fields_of<OnlyAbout, app::ModelDescription>},
     {"describe-language", fields_of<OnlyAbout, app::LanguageDescription>},
     {"doctor", fields_of<OnlyAbout, doctor::Diagnosis, doctor::Inventory>},
+    {"explain", fields_of<OnlyAbout, explain::Explanation>},
+    {"gpus", fields_of<OnlyAbout, Devices>},
+    {"gpus-capabilities", fields_of<OnlyAbout, Capabilities>},
+    {"gpus-device", fields_of<OnlyAbout, DeviceSheet>},
+    {"gpus-families", fields_of<OnlyAbout, Families>},
+    {"gpus-recommend", fields_of<OnlyAbout, RecommendedDevices>},
     {"history", fields_of<OnlyAbout, Past>},
+    {"make", fields_of<OnlyAbout, zoo::ZooDescription>},
+    {"plan", fields_of<OnlyAbout, app::ModelPlan>},
+    {"plan-language", fields_of<OnlyAbout, app::LlmPlan>},
+    {"power", fields_of<OnlyAbout, power::Overview>},
+    {"power-set", fields_of<OnlyAbout, power::Commands>},
     {"power-sweep", fields_of<OnlyAbout, power::Sweep>},
+    {"size", fields_of<OnlyAbout, app::ModelPlan>},
+    {"size-language", fields_of<OnlyAbout, app::LlmPlan>},
     {"tune", fields_of<OnlyAbout, app::TuneResult, NextLines>},
     {"tune-language", fields_of<OnlyAbout, tune::language::LanguageTuning, NextLines>},
     {"tune-share", fields_of<OnlyAbout, tune::share::CoLocatedTuning, NextLines>},

@@ -200,9 +200,7 @@ int show_list(const explain::Book& book, const ExplainOptions& options, Language
   }
   const std::vector<explain::Listing> rows = explain::list(book, subject, language);
   if (options.json) {
-    Json json = Json::array();
-    for (const explain::Listing& row : rows) json.push_back({{"kind", row.kind}, {"id", row.id}, {"title", row.title}});
-    print(dump_json(json, true));  // a list, which has no place for `about`
+    print(dump_json(json_of(rows), true));  // a list, which has no place for `about`
     return kDone;
   }
   std::vector<std::vector<std::string>> cells;
@@ -232,7 +230,7 @@ int explain(std::span<const std::string> arguments) {
   const explain::Match found = explain::find(*book, query);
   const std::vector<Answer> answers = explain::answers(*book, found, language);
   if (options.json) {
-    print_json(typed(kExplainVerb, arguments), explain::to_json(query, language, answers, found));
+    print_json(typed(kExplainVerb, arguments), json_of(explain::Explanation{query, language, answers, found}));
     return answers.empty() ? kNo : kDone;
   }
   if (answers.empty() && names_device(query)) {

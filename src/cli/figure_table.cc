@@ -46,9 +46,14 @@ std::string text_in_unit(const Json& value, std::string_view unit) {
 
 std::string figure_table(std::string_view kind, const char* member, const Json& rows,
                          const std::set<std::string>& left_out) {
+  return figure_table(element_of(kind, member), rows, left_out);
+}
+
+std::string figure_table(const Json& schema, const Json& rows, const std::set<std::string>& left_out) {
   std::vector<std::string> head;
+  std::string layout;  // cli/table.h
   std::vector<std::vector<std::string>> lines(rows.size());
-  for (const Column& column : ridge::columns_of(element_of(kind, member))) {
+  for (const Column& column : ridge::columns_of(schema)) {
     const Json::json_pointer at(column.member);
     const auto value_in = [&](const Json& row) { return row.contains(at) ? row.at(at) : Json(); };
     const auto none = [&](const Json& row) {
@@ -56,12 +61,13 @@ std::string figure_table(std::string_view kind, const char* member, const Json& 
     };
     if (left_out.contains(column.member) || std::ranges::all_of(rows, none)) continue;
     head.push_back(column.label);
+    layout += std::ranges::any_of(rows, [&](const Json& row) { return value_in(row).is_string(); }) ? 'l' : 'r';
     for (size_t i = 0; i < rows.size(); ++i) {
       std::string text = text_in_unit(value_in(rows[i]), column.unit);
       lines[i].push_back(text.empty() ? "-" : std::move(text));
     }
   }
-  return table(head, lines, std::string(head.size(), 'r'));
+  return table(head, lines, layout);
 }
 
 }  // namespace ridge::cli

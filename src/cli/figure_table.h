@@ -14,6 +14,8 @@ namespace ridge::cli {
 // ("/throughput_per_s"), and those that no row has, or that are 0 in all.
 std::string figure_table(std::string_view kind, const char* member, const Json& rows,
                          const std::set<std::string>& left_out);
+// The same of values with this schema.
+std::string figure_table(const Json& schema, const Json& rows, const std::set<std::string>& left_out = {});
 // A number as people read it: "12.3 ms" of "ms"; an interval as "12 ms to 13 ms". "": null.
 std::string text_in_unit(const Json& value, std::string_view unit);
 

@@ -229,11 +229,12 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
     return none ? show_devices(catalogue, options, {}) : wrong_usage(none.error());
   }
   if (devices.size() > 1 || options.csv) return show_devices(catalogue, options, devices);
-  const Json json = sheet_json(catalogue, devices.front());
+  const DeviceSheet sheet = sheet_of(catalogue, devices.front());
+  const Json json = json_of(sheet);
   if (options.json) {
     print_json(options.command, json);
   } else {
-    print(sheet_text(catalogue, devices.front(), options.explain));
+    print(sheet_text(catalogue, sheet, options.explain));
     print_next(next_of(devices.front(), options.explain));
   }
   return draw(options, json, kDone);
@@ -262,9 +263,9 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   if (!ranked) return wrong_usage(ranked.error());
   const sizing::Recommendation& result = *ranked;
   const std::optional<sizing::Recommendation> apart = sizing::told_apart(result, at);
-  Json json = json_of(result);
-  if (apart) json["apart"] = apart_json(*apart);
-  json["model"] = options.recommend;
+  RecommendedDevices recommended{.result = result, .apart = {}, .model = options.recommend};
+  if (apart) recommended.apart = ranked_at(*apart);
+  const Json json = json_of(recommended);
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
@@ -272,7 +273,7 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   } else {
     print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, sizing::use_name(options.goal.use),
                       options.goal.batch, precision_name(options.goal.precision)));
-    print(recommendation_text(result, apart, options.top));
+    print(recommendation_text(recommended, options.top));
     print_next(next_of(options, result, apart));
   }
   return draw(options, json, result.ranked.empty() ? kNo : kDone);
@@ -297,10 +298,11 @@ int gpus(std::span<const std::string> arguments) {
   if (!options.name.empty()) return show_named(*catalogue, options);
   std::vector<catalogue::CatalogueDevice> devices = accepted(*catalogue, options);
   if (!options.families) return show_devices(*catalogue, options, devices);
+  const std::vector<catalogue::Family> families = catalogue::families_of(devices);
   if (options.json) {
-    print_json(options.command, families_json(devices));
+    print_json(options.command, {{"families", json_of(families)}});
   } else {
-    print(families_text(devices));
+    print(families_text(families));
     if (!devices.empty()) print_next({"ridge gpus --family " + app::shell_word(devices.back().family)});
   }
   return kDone;

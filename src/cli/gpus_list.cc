@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
-#include "catalogue/family.h"
 #include "cli/gpus_text.h"
 #include "cli/terminal.h"
 
@@ -131,17 +130,13 @@ std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::
          "first.\n";
 }
 
-std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
+std::string families_text(const std::vector<catalogue::Family>& families) {
   Rows rows;
-  for (const catalogue::Family& family : catalogue::families_of(devices))
+  for (const catalogue::Family& family : families)
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
                     span_text(family.first_year, family.last_year), std::to_string(family.devices),
                     span_text(family.least_memory_bytes / kGibibyte, family.most_memory_bytes / kGibibyte)});
   return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "ll2llr1r");
-}
-
-Json families_json(std::span<const catalogue::CatalogueDevice> devices) {
-  return Json{{"families", json_of(catalogue::families_of(devices))}};
 }
 
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities) {

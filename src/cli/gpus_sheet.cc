@@ -6,6 +6,8 @@
 #include <ranges>
 
 #include "base/csv.h"
+#include "base/schema.h"
+#include "cli/figure_table.h"
 #include "cli/gpus_text.h"
 #include "cli/terminal.h"
 #include "llm/kernels.h"
@@ -84,21 +86,6 @@ std::string facts_table(const Catalogue& catalogue, const catalogue::CatalogueDe
   return table({}, rows, "lll");
 }
 
-// Shares of the physical limit that measured kernels of language models reach, by the laws fitted to them.
-struct KernelShare {
-  std::string kernel, format;
-  double percent = 0;
-  bool compute_bound = false;
-  double error_percent = 0;
-};
-void visit_fields(auto& visit, Is<KernelShare> auto& share) {
-  visit("kernel", share.kernel);
-  visit("format", share.format);
-  visit("percent_of_limit", share.percent);
-  visit.derived("limiter", share.compute_bound ? "compute" : "memory");
-  visit("median_error_percent", share.error_percent);
-}
-
 // Empty: no kernel of this device was measured.
 std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device) {
   std::vector<KernelShare> shares;
@@ -123,14 +110,6 @@ std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device)
             llm::decode_attention(*gpu, {attention, 32, 8, 64, 64 * 8192, 16, 1}));
   add_share("prefill attention, 8192 tokens", "bf16", llm::prefill_attention(*gpu, {attention, 32, 8, 8192, 0}));
   return shares;
-}
-
-std::string shares_table(const std::vector<KernelShare>& shares) {
-  TableRows rows;
-  for (const KernelShare& s : shares)
-    rows.push_back({s.kernel, s.format, format_percent(s.percent), s.compute_bound ? "compute" : "memory",
-                    fmt::format("{:.0f} %", s.error_percent)});
-  return table({"measured kernel", "format", "of the limit", "limiter", "law's error"}, rows, "llrl1r2");
 }
 
 // The published figure farthest from the listed one.
@@ -222,46 +201,42 @@ std::string count_or_dash(const std::optional<double>& value) { return value ? f
 
 }  // namespace
 
-std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDevice& device, bool explain) {
-  std::vector<catalogue::PeakRow> peaks = catalogue::peak_rows(device, catalogue.peaks);
-  std::vector<catalogue::CloudPrice> prices = catalogue::prices_of(catalogue.prices, device);
+DeviceSheet sheet_of(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
+  DeviceSheet sheet{.device = device,
+                    .peaks = catalogue::peak_rows(device, catalogue.peaks),
+                    .corrections = catalogue::corrections_of(device, catalogue.peaks),
+                    .kernel_shares = kernel_shares(device),
+                    .prices = catalogue::prices_of(catalogue.prices, device),
+                    .capability = {}};
+  for (const catalogue::Capability& each : catalogue.capabilities)
+    if (each.version == device.compute_capability) sheet.capability = each;
+  return sheet;
+}
+
+std::string sheet_text(const Catalogue& catalogue, const DeviceSheet& sheet, bool explain) {
+  const catalogue::CatalogueDevice& device = sheet.device;
   std::string text = fmt::format("{} · {} · {} · {} (datasheet figures)\n", device.name, device.vendor, device.family,
                                  device.architecture);
   text += facts_table(catalogue, device);
-  text += "\n" + peaks_table(device, peaks);
+  text += "\n" + peaks_table(device, sheet.peaks);
   text += "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; off: listed relative to it.\n";
-  if (const auto shares = kernel_shares(device); !shares.empty()) text += "\n" + shares_table(shares);
-  if (explain) text += "\n" + formulas(peaks);
-  if (std::string wrong = corrections_text(catalogue::corrections_of(device, catalogue.peaks)); !wrong.empty())
-    text += "\n" + wrong;
-  if (!prices.empty()) text += "\n" + prices_table(prices);
+  if (!sheet.kernel_shares.empty()) text += "\n" + figure_table(schema_of<KernelShare>(), json_of(sheet.kernel_shares));
+  if (explain) text += "\n" + formulas(sheet.peaks);
+  if (!sheet.corrections.empty()) text += "\n" + corrections_text(sheet.corrections);
+  if (!sheet.prices.empty()) text += "\n" + prices_table(sheet.prices);
   if (!device.notes.empty()) text += "\n" + note_text(device.notes);
   return text + "source: " + device.source + "\n";
 }
 
-Json sheet_json(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
-  std::optional<catalogue::Capability> capability;
-  for (const catalogue::Capability& each : catalogue.capabilities)
-    if (each.version == device.compute_capability) capability = each;
-  Json json = json_of(device);
-  FieldWriter visit(json);
-  visit("peaks", catalogue::peak_rows(device, catalogue.peaks));
-  visit("corrections", catalogue::corrections_of(device, catalogue.peaks));
-  visit("kernel_shares", kernel_shares(device));
-  visit("prices", catalogue::prices_of(catalogue.prices, device));
-  visit("capability", capability);
-  return json;
+RankedAt ranked_at(const sizing::Recommendation& recommendation) {
+  RankedAt at{.batch = recommendation.goal.batch, .ranked = {}};
+  for (const sizing::Candidate& each : recommendation.ranked | std::views::take(20))
+    at.ranked.push_back({each.device.name, each.run_ms});
+  return at;
 }
 
-Json apart_json(const sizing::Recommendation& apart) {
-  Json ranked = Json::array();
-  for (const sizing::Candidate& each : apart.ranked | std::views::take(20))
-    ranked.push_back({{"device", each.device.name}, {"run_ms", json_of(each.run_ms)}});
-  return {{"batch", apart.goal.batch}, {"ranked", ranked}};
-}
-
-std::string recommendation_text(const sizing::Recommendation& recommendation,
-                                const std::optional<sizing::Recommendation>& apart, size_t most) {
+std::string recommendation_text(const RecommendedDevices& devices, size_t most) {
+  const sizing::Recommendation& recommendation = devices.result;
   TableRows rows;
   size_t shown = most == 0 ? recommendation.ranked.size() : std::min(most, recommendation.ranked.size());
   for (size_t i = 0; i < shown; ++i) {
@@ -272,11 +247,10 @@ std::string recommendation_text(const sizing::Recommendation& recommendation,
                     count_or_dash(each.rows_per_usd), each.reason});
   }
   std::string text = recommendation.tie.empty() ? "" : recommendation.tie + "\n";
-  if (apart)
-    for (const sizing::Candidate& each : apart->ranked | std::views::take(3))
-      text += fmt::format("{} {} {}",
-                          &each == &apart->ranked.front() ? fmt::format("At batch {}:", apart->goal.batch) : ",",
-                          each.device.name, format_ms(each.run_ms.likely));
+  if (const auto& apart = devices.apart)
+    for (const RankedAt::Row& each : apart->ranked | std::views::take(3))
+      text += fmt::format("{} {} {}", &each == &apart->ranked.front() ? fmt::format("At batch {}:", apart->batch) : ",",
+                          each.device, format_ms(each.run_ms.likely));
   if (!text.empty()) text += "\n\n";
   if (rows.empty())
     text += painted(Meaning::kFailed, "No considered device meets the goal.") + "\n";

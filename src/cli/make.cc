@@ -64,20 +64,7 @@ std::string ports_text(const std::vector<zoo::ZooPort>& ports) {
 }
 
 void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
-  if (options.json) {
-    Json json = {{"model", made.name},
-                 {"file", options.describe ? Json() : Json(options.file)},
-                 {"seed", options.zoo.seed},
-                 {"opset", made.opset},
-                 {"params", made.parameters},
-                 {"weight_bytes", made.weight_bytes},
-                 {"nodes", made.nodes},
-                 {"external_data", made.external_data},
-                 {"folder", made.folder},
-                 {"inputs", json_of(made.inputs)},
-                 {"outputs", json_of(made.outputs)}};
-    return print_json(options.command, json);
-  }
+  if (options.json) return print_json(options.command, json_of(made));
   std::string where =
       options.describe ? "" : options.file + (made.external_data ? " and " + options.file + ".data" : "");
   print(table({},
@@ -108,7 +95,9 @@ int make(std::span<const std::string> arguments) {
   // A wrong name or option is reported before anything is written.
   Result<zoo::ZooDescription> described = zoo::describe(options.name, options.zoo);
   if (!described) return fail(kMakeVerb, described.error()), kUsage;
+  described->seed = options.zoo.seed;
   if (!options.describe) {
+    described->file = options.file;
     Progress progress(std::string("make ") + options.name);
     progress.update("write " + options.file, kUnknownShare);
     Result<zoo::ZooDescription> made = zoo::make(options.name, options.zoo, options.file);

@@ -125,7 +125,7 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
 
 int show(const PlanOptions& options, const app::PlanRequest& request, const app::ModelPlan& plan) {
   if (options.json)
-    print_json(options.command, to_json(plan));
+    print_json(options.command, json_of(plan));
   else if (options.csv)
     print_verbatim(csv_text(plan));
   else
@@ -142,7 +142,7 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::ModelPlan> plan = app::plan(request, *model, plan_control(options));
   if (!plan) return failed(options, plan.error());
   const int exit = show(options, request, *plan);
-  if (Status kept = keep_and_draw(options.command, options.output, options.page, to_json(*plan)); !kept)
+  if (Status kept = keep_and_draw(options.command, options.output, options.page, json_of(*plan)); !kept)
     return failed(options, kept.error());
   return exit;
 }
@@ -198,12 +198,12 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   if (options.csv) {
     print_verbatim(llm_csv(*plan));
   } else if (options.json) {
-    print_json(options.command, to_json(*plan));
+    print_json(options.command, json_of(*plan));
   } else {
     print(llm_text(*plan, request.llm.reserve_percent.has_value()));
     print_next(next_of(options, request, *plan));
   }
-  if (Status kept = keep(options.command, options.output, to_json(*plan)); !kept) return failed(options, kept.error());
+  if (Status kept = keep(options.command, options.output, json_of(*plan)); !kept) return failed(options, kept.error());
   return plan->forecast.fits ? kDone : kNo;
 }
 
@@ -264,7 +264,7 @@ Status show_plan(const Json& document) {
   } else if (document.contains("workload")) {
     print(serving_text(document));
   } else {
-    RIDGE_ASSIGN(const app::LlmPlan plan, app::llm_plan_of(document));
+    RIDGE_ASSIGN(const app::LlmPlan plan, from_json<app::LlmPlan>(document));
     print(llm_text(plan, app::about_of(document).command.line.find("--reserve") != std::string::npos));
   }
   std::string others;

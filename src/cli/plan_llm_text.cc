@@ -68,8 +68,8 @@ std::string here_load_text(const llm::Workload& w) {
   return w.concurrency > 0 ? fmt::format("{} at once", w.concurrency) : std::string("requests of a trace");
 }
 
-std::string here_spread_text(const llm::Spread& spread, double bound_ms, const char* of) {
-  std::string text = fmt::format("mean; median {}, p99 {}", format_ms(spread.p50), format_ms(spread.p99));
+std::string here_summary_text(const llm::Summary& summary, double bound_ms, const char* of) {
+  std::string text = fmt::format("mean; median {}, p99 {}", format_ms(summary.p50), format_ms(summary.p99));
   if (bound_ms > 0) text += fmt::format("; the limit of {} {} (derived)", of, format_ms(bound_ms));
   return text;
 }
@@ -83,9 +83,9 @@ std::string served_here_text(const llm::cpu::ServingHere& here) {
       counted(here.threads, "thread"), w.prompt_min, w.prompt_max, w.output_min, w.output_max, here_load_text(w));
   text += table({},
                 {{"first token", format_ms(here.simulation.ttft_ms.mean),
-                  here_spread_text(here.simulation.ttft_ms, here.ttft_bound_ms, "a prompt alone")},
+                  here_summary_text(here.simulation.ttft_ms, here.ttft_bound_ms, "a prompt alone")},
                  {"each token", format_ms(here.simulation.tpot_ms.mean),
-                  here_spread_text(here.simulation.tpot_ms, here.tpot_bound_ms, "a decode step")},
+                  here_summary_text(here.simulation.tpot_ms, here.tpot_bound_ms, "a decode step")},
                  {"output", tokens_rate(here.simulation.output_tokens_per_s),
                   fmt::format("of all, {:.1f} answers under way (predicted)", here.simulation.mean_decoding)}},
                 "lrl");

@@ -45,7 +45,7 @@ int show_power(std::span<const std::string> arguments) {
   power::Overview overview = power::look(from_seconds(options.time_limit_s));
   if (Status chosen = power::choose(overview, options.devices); !chosen) return power_failed("power", chosen.error());
   if (options.json) {
-    print_json(options.command, power::to_json(overview));
+    print_json(options.command, json_of(overview));
   } else {
     print(power_text(overview));
     print_next(next_of(overview));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/letter_case.h"
 
@@ -140,25 +139,6 @@ std::vector<Answer> answers(const Book& book, const Match& found, Language langu
     all.push_back(std::move(answer));
   }
   return all;
-}
-
-Json to_json(std::string_view query, Language language, const std::vector<Answer>& answers, const Match& found) {
-  Json list = Json::array();
-  for (const Answer& answer : answers) {
-    Json one = {{"kind", answer.kind}, {"id", answer.id}, {"title", answer.title}, {"matched", answer.matched}};
-    const std::pair<const char*, const std::string&> parts[] = {
-        {"where", answer.where}, {"what", answer.what},     {"why", answer.why},
-        {"first", answer.first}, {"deeper", answer.deeper}, {"hurts", answer.hurts},
-        {"wrong", answer.wrong}, {"ridge", answer.ridge},   {"source", answer.source}};
-    for (const auto& [name, text] : parts)
-      if (!text.empty()) one[name] = text;
-    if (!answer.see.empty()) one["see"] = answer.see;
-    list.push_back(std::move(one));
-  }
-  return {{"query", std::string(query)}, {"language", language == Language::kEnglish ? "en" : "zh"},
-          {"answers", std::move(list)},  {"words_only", found.words_only},
-          {"left_out", found.left_out},  {"unread_bytes", found.unread},
-          {"near", found.near}};
 }
 
 std::vector<Listing> list(const Book& book, std::string_view subject, Language language) {

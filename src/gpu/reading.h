@@ -31,7 +31,7 @@ struct Reading {
 // The value, or {"reason": …}.
 template <typename T, typename Document = Json>
 Document to_json(const Reading<T>& reading) {
-  if (reading) return Document(*reading);
+  if (reading) return json_of<T, Document>(*reading);
   return Document{{"reason", reading.reason}};
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/figure.h"
 #include "base/json.h"
 #include "cost/costs.h"
 #include "llm/model.h"
@@ -57,8 +58,8 @@ void visit_fields(auto& visit, Is<DecodeStep> auto& step) {
   visit("flops", step.flops);
   visit("bytes", step.bytes);
   visit_fields(visit, step.bound);
-  visit("tokens_per_s", step.tokens_per_s);
-  visit("fits", step.fits);
+  visit("tokens_per_s", step.tokens_per_s, means("of all sequences together: upper limit"));
+  visit("fits", step.fits, means("weights and the caches of so many full sequences"));
 }
 
 struct Forecast {
@@ -88,20 +89,21 @@ void visit_fields(auto& visit, Is<Forecast> auto& f) {
     device.or_null("memory_bytes", f.setup.memory_bytes);
   });
   visit("precision", f.setup.precision);
-  visit("weights", f.setup.weights.name);
-  visit("kv_bits", f.setup.kv_bits);
-  visit("context", f.setup.context);
-  visit("reserve", f.setup.reserve);
+  visit("weights", f.setup.weights.name, means("their form"));
+  visit("kv_bits", f.setup.kv_bits, means("of one value in the cache"));
+  visit("context", f.setup.context, means("tokens held by each sequence"));
+  visit("reserve", f.setup.reserve, means("share of the memory"));
   visit("params", f.parameters.total);
   visit("active_params", f.parameters.active);
-  visit.unless_empty("experts", f.parameters.expert_count);
+  visit.unless_empty("experts", f.parameters.expert_count, means("only where there are any"));
   visit("weight_bytes", f.weight_bytes);
-  visit("kv_bytes_per_token", f.kv_bytes_per_token);
+  visit("kv_bytes_per_token", f.kv_bytes_per_token,
+        means("2 · layers · KV heads · head dimension · bytes (up to the shortest window)"));
   visit("kv_bytes_per_sequence", f.kv_bytes_per_sequence);
-  visit("usable_bytes", f.usable_bytes);
+  visit("usable_bytes", f.usable_bytes, means("memory less the reserve"));
   visit("fits", f.fits);
-  visit("sequences", f.sequences);
-  visit("devices_for_weights", f.devices_for_weights);
+  visit("sequences", f.sequences, means("that fit at once; null: the memory is not known"));
+  visit("devices_for_weights", f.devices_for_weights, means("of this kind, for the weights and one sequence"));
   visit.derived("time_to_first_token_bound_ms", f.prefill.ms);
   visit.object("prefill", [&](auto& prefill) {
     prefill("tokens", f.setup.prompt);
@@ -109,7 +111,7 @@ void visit_fields(auto& visit, Is<Forecast> auto& f) {
     prefill("tokens_per_s", f.prefill_tokens_per_s);
     visit_fields(prefill, f.prefill);
   });
-  visit("decode", f.decode);
+  visit("decode", f.decode, means("a step that adds a token to each sequence"));
   visit("notes", f.notes);
 }
 

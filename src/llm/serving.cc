@@ -41,11 +41,11 @@ double share_of(int64_t heads, int64_t gpus) {
 double mean_prompt(const Workload& w) { return 0.5 * number_of(w.prompt_min + w.prompt_max); }
 double mean_output(const Workload& w) { return 0.5 * number_of(w.output_min + w.output_max); }
 
-double at_percentile(const Spread& spread, double percentile) { return percentile > 90 ? spread.p99 : spread.p50; }
+double at_percentile(const Summary& summary, double percentile) { return percentile > 90 ? summary.p99 : summary.p50; }
 
 bool meets(const Serving& s, const Goals& g) {
-  const auto slow = [&](const Spread& spread, const ErrorRange& range) {
-    return at_percentile(spread, g.percentile) * range.high;
+  const auto slow = [&](const Summary& summary, const ErrorRange& range) {
+    return at_percentile(summary, g.percentile) * range.high;
   };
   return (!g.ttft_ms || slow(s.simulation.ttft_ms, s.ttft_error) <= *g.ttft_ms) &&
          (!g.tpot_ms || slow(s.simulation.tpot_ms, s.tpot_error) <= *g.tpot_ms);

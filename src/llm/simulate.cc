@@ -372,8 +372,8 @@ double FrontEnd::arrival(double sent_s, int64_t prompt) const {
   return begin + kFrontSeconds + token_s * static_cast<double>(prompt);
 }
 
-Spread spread_of(std::vector<double> values) {
-  Spread s;
+Summary summary_of(std::vector<double> values) {
+  Summary s;
   if (values.empty()) return s;
   for (const double value : values) s.mean += value / static_cast<double>(values.size());
   const auto at = [&](double share) {

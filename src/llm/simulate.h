@@ -54,19 +54,19 @@ struct Scheduler {
   double cache_tokens = 0;  // that fit; 0: no limit
 };
 
-struct Spread {
+struct Summary {
   double mean = 0, p50 = 0, p99 = 0;
 };
-void visit_fields(auto& visit, Is<Spread> auto& spread) {
-  visit("mean", spread.mean);
-  visit("p50", spread.p50);
-  visit("p99", spread.p99);
+void visit_fields(auto& visit, Is<Summary> auto& summary) {
+  visit("mean", summary.mean);
+  visit("p50", summary.p50);
+  visit("p99", summary.p99);
 }
 
 // Times of requests [ms].
 struct Simulation {
-  Spread ttft_ms;  // from sending to the first token
-  Spread tpot_ms;  // (last token − first token) / (tokens − 1)
+  Summary ttft_ms;  // from sending to the first token
+  Summary tpot_ms;  // (last token − first token) / (tokens − 1)
   double output_tokens_per_s = 0, requests_per_s = 0;
   int64_t requests = 0, preemptions = 0;
   double mean_decoding = 0;  // sequences of one attention replica, over time
@@ -76,7 +76,7 @@ struct Simulation {
 // The requests that a workload sends, in order; `sent_s` is 0 in a closed load.
 std::vector<Request> requests_of(const Workload& workload, EngineKind engine);
 // Mean and percentiles; zeros for none.
-Spread spread_of(std::vector<double> values);
+Summary summary_of(std::vector<double> values);
 
 // For requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and
 // its tokens, output. A client sees the first token `lag_steps` steps later, the last one at once.
@@ -92,8 +92,8 @@ Simulation times_of(const std::vector<Ended>& requests, double end_s, double lag
     tokens += static_cast<double>(r.output);
   }
   Simulation s;
-  s.ttft_ms = spread_of(std::move(ttft));
-  s.tpot_ms = spread_of(std::move(tpot));
+  s.ttft_ms = summary_of(std::move(ttft));
+  s.tpot_ms = summary_of(std::move(tpot));
   s.requests = static_cast<int64_t>(requests.size());
   s.output_tokens_per_s = tokens / end_s;
   s.requests_per_s = static_cast<double>(s.requests) / end_s;

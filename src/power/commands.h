@@ -21,9 +21,9 @@ struct Commands {
   std::string unit;                      // text of a systemd service
 };
 void visit_fields(auto& visit, Is<Commands> auto& commands) {
-  visit("set", commands.set);
-  visit("undone", commands.undone);
-  visit("unit", commands.unit);
+  visit("set", commands.set, means("the lines of a shell that set it"));
+  visit("undone", commands.undone, means("the lines that undo it: the limits that are in force now, clocks unlocked"));
+  visit("unit", commands.unit, means("text of a systemd service"));
 }
 
 // For every device in `overview`. kInvalid: out of range; kUnsupported: no such setting; kNotFound: no device.

@@ -1,10 +1,8 @@
 #include "power/overview.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "doctor/gather_gpus.h"
-#include "gpu/slowdown.h"
 #include "machine/energy_meter.h"
 #include "power/packages.h"
 
@@ -12,38 +10,6 @@ namespace ridge::power {
 namespace {
 
 constexpr std::chrono::milliseconds kPowerWindow(250);
-
-bool speaks_of_power(std::string_view name) {
-  constexpr std::string_view kBegins[] = {"name",          "uuid",      "pci_address", "power_",        "energy_",
-                                          "temperature_c", "slowdown_", "sm_clock_",   "memory_clock_", "performance_"};
-  return std::any_of(std::begin(kBegins), std::end(kBegins),
-                     [&](std::string_view begin) { return name.starts_with(begin); });
-}
-
-Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu) {
-  Json json;
-  FieldWriter visit(json);
-  visit("maker", vendor.vendor);
-  visit("library", vendor.library);
-  visit("index", gpu.index);
-  visit.unless_empty("failure", gpu.failure);
-  gpu::visit_readings(gpu, [&](const char* name, const auto& reading) {
-    if (speaks_of_power(name)) visit(name, reading);
-  });
-  if (gpu.slowdown_bits) visit("slowdown", gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)));
-  return json;
-}
-
-Json cpu_json(const gpu::Reading<State>& cpu) {
-  Json json;
-  FieldWriter visit(json);
-  if (!cpu) return visit("reason", cpu.reason), json;
-  visit("power_mw", cpu->power_mw);
-  visit("power_limit_mw", cpu->limit_mw);
-  visit("power_limit_max_mw", cpu->limit_max_mw);
-  visit("energy_mj", cpu->energy_mj);
-  return json;
-}
 
 // A counter alone: power without a settable limit.
 gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit, Clock& clock) {
@@ -120,13 +86,11 @@ Status choose(Overview& overview, const std::vector<std::string>& names) {
   return {};
 }
 
-Json to_json(const Overview& overview) {
-  Json gpus = Json::array(), reasons = Json::object();
-  for (const VendorsGpus& vendor : overview.vendors) {
-    for (const gpu::Gpu& gpu : vendor.gpus) gpus.push_back(gpu_json(vendor, gpu));
-    if (vendor.gpus.empty()) reasons[vendor.vendor] = vendor.reason.message;
-  }
-  return {{"cards", gpus}, {"processor", cpu_json(overview.cpu)}, {"reasons", reasons}};
+std::vector<GpuPower> Overview::gpus() const {
+  std::vector<GpuPower> all;
+  for (const VendorsGpus& vendor : vendors)
+    for (const gpu::Gpu& gpu : vendor.gpus) all.push_back({vendor.vendor, vendor.library, gpu});
+  return all;
 }
 
 }  // namespace ridge::power

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/figure.h"
 #include "base/result.h"
 #include "gpu/gpu.h"
 
@@ -25,6 +26,12 @@ struct State {
   gpu::Reading<int64_t> clock_mhz, clock_max_mhz, memory_clock_mhz, memory_clock_max_mhz;
   gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
 };
+void visit_fields(auto& visit, Is<State> auto& state) {  // of the CPU
+  visit("power_mw", state.power_mw, means("over a quarter of a second, by RAPL").in("mW"));
+  visit("power_limit_mw", state.limit_mw, means("in force").in("mW"));
+  visit("power_limit_max_mw", state.limit_max_mw, Figure().in("mW"));
+  visit("energy_mj", state.energy_mj, means("counter").in("mJ"));
+}
 State state_of(const gpu::Gpu& gpu);
 
 // kInvalid: outside the range that the device reports; kUnsupported: its limit cannot be set. `name` begins the error.

@@ -35,7 +35,7 @@ void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
   visit("batch", point.batch);
   visit.or_null("bound_ms", point.bound_ms);
   visit("limiter", point.limiter);
-  visit("throughput_per_s", point.throughput_per_s);
+  visit("throughput_per_s", point.throughput_per_s, means("upper limit of rows"));
   visit("memory_bytes", point.memory_bytes);
   visit.unless_empty("fits", point.fits);
   visit.unless_empty("estimate_ms", point.estimate_ms);

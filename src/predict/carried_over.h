@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "catalogue/catalogue.h"
 #include "cost/costs.h"
 

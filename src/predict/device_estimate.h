@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 #include "cost/costs.h"
@@ -22,9 +22,9 @@ struct DeviceEstimate {
   std::vector<std::string> evidence = {};
 };
 void visit_fields(auto& visit, Is<DeviceEstimate> auto& estimate) {
-  visit("estimate_ms", estimate.ms.likely);
-  visit("estimate_per_s", estimate.throughput_per_s);
-  visit("estimate_error_percent", estimate.error_percent);
+  visit("estimate_ms", estimate.ms.likely, means("of one run on a device of the catalogue, likely"));
+  visit("estimate_per_s", estimate.throughput_per_s, means("rows"));
+  visit("estimate_error_percent", estimate.error_percent, means("to the farther end of the range"));
   visit.object("estimate", [&](auto& how) {
     how.derived("basis", "carried over");
     how.object("range_ms", [&](auto& range) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/tensor.h"
 #include "cost/costs.h"
 
@@ -62,20 +62,20 @@ void visit_fields(auto& visit, Is<Forecast::Layer> auto& layer) {
   visit("flops", layer.flops);
   visit("macs", layer.macs);
   visit("bytes", layer.bytes);
-  visit("intensity", layer.intensity);
+  visit("intensity", layer.intensity, Figure().in("FLOP/byte"));
   visit("bound_ms", layer.bound_ms);
   visit("limiter", layer.limiter);
-  visit.unless_empty("live_bytes", layer.live_bytes);
-  if (!layer.has_rule) visit("has_rule", layer.has_rule);
-  if (!layer.runs) visit("runs", layer.runs);
+  visit.unless_empty("live_bytes", layer.live_bytes, means("of activations alive while it runs"));
+  visit.when(!layer.has_rule, [&](auto& part) { part("has_rule", layer.has_rule); });
+  visit.when(!layer.runs, [&](auto& part) { part("runs", layer.runs, means("false: not computed in a run")); });
 }
 void visit_fields(auto& visit, Is<Forecast::Roof> auto& roof) {
   visit("level", roof.level);
-  visit("bytes_per_s", roof.bytes_per_s);
+  visit("bytes_per_s", roof.bytes_per_s, Figure().in("B/s"));
 }
 void visit_fields(auto& visit, Is<Forecast> auto& forecast) {
   visit("model", forecast.model);
-  visit.unless_empty("shapes", forecast.shapes);
+  visit.unless_empty("shapes", forecast.shapes, means("of its inputs; of the first of a range of batches"));
   visit.object("device", [&](auto& device) {
     device("name", forecast.device);
     device("kind", forecast.device_kind);
@@ -86,23 +86,27 @@ void visit_fields(auto& visit, Is<Forecast> auto& forecast) {
   visit("precision", forecast.precision);
   visit("batch", forecast.batch);
   visit("threads", forecast.threads);
-  visit("flops", forecast.flops);
+  visit("flops", forecast.flops, means("of one run, by the cost conventions, as macs and bytes"));
   visit("macs", forecast.macs);
-  if (forecast.data_flops > 0) visit("data_dependent_flops", forecast.data_flops);
+  visit.unless_empty("data_dependent_flops", forecast.data_flops,
+                     means("where there are some: beside flops, at most so many more, as the data decide"));
   visit("bytes", forecast.bytes);
-  visit("compulsory_bytes", forecast.compulsory_bytes);
+  visit("compulsory_bytes", forecast.compulsory_bytes, means("weights, inputs and outputs"));
   visit("params", forecast.parameters);
   visit("weight_bytes", forecast.weight_bytes);
   visit("peak_activation_bytes", forecast.peak_activation_bytes);
   visit.object("memory_bytes", [&](auto& bytes) { bytes("inference", forecast.inference_bytes); });
   visit_fields(visit, forecast.bound);
-  visit.optional("arithmetic", forecast.arithmetic);
-  visit("ridge_point", forecast.ridge_point);
-  visit("peak_flops_per_s", forecast.peak_flops_per_s);
+  visit.optional(
+      "arithmetic", forecast.arithmetic,
+      means("what the model computes in, the longest first: whose units bound it (FP32's where these are faster or the "
+            "only ones), their rate, and the share of the time that the bound gives to arithmetic"));
+  visit("ridge_point", forecast.ridge_point, means("of the device at the first of these").in("FLOP/byte"));
+  visit("peak_flops_per_s", forecast.peak_flops_per_s, means("of the device at the first of these").in("FLOP/s"));
   visit("roofs", forecast.roofs);
-  visit("without_rule", forecast.without_rule);
-  visit("notes", forecast.notes);
-  visit("layers", forecast.layers);
+  visit("without_rule", forecast.without_rule, means("operators whose FLOPs are not counted"));
+  visit("notes", forecast.notes, means("assumptions"));
+  visit("layers", forecast.layers, means("every node"));
 }
 
 Forecast forecast(const std::string& model, int64_t batch, Precision precision, const cost::Costs& costs,

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 
 namespace ridge::sizing {
 
@@ -21,8 +21,8 @@ struct Load {
 };
 void visit_fields(auto& visit, Is<Load> auto& load) {
   visit("rows_per_s", load.rows_per_s);
-  visit("p99_ms", load.p99_ms);
-  visit("most_utilisation", load.most_utilisation);
+  visit("p99_ms", load.p99_ms, means("goal on the time in the system; null: only sufficient throughput"));
+  visit("most_utilisation", load.most_utilisation, means("of the instances, whatever the goal"));
 }
 
 // One way to run: the time of a number of rows on one instance.
@@ -33,8 +33,8 @@ struct Service {
 };
 void visit_fields(auto& visit, Is<Service> auto& service) {
   visit("batch", service.batch);
-  visit("service_ms", service.ms);
-  visit("basis", service.basis);
+  visit("service_ms", service.ms, means("of one run"));
+  visit("basis", service.basis, means("where that time is from"));
 }
 
 struct Capacity {
@@ -54,16 +54,18 @@ struct Capacity {
 void visit_fields(auto& visit, Is<Capacity> auto& capacity) {
   visit("met", capacity.met);
   visit_fields(visit, capacity.service);
-  visit("idle_ms", capacity.idle_ms);
-  if (!capacity.met) return visit("reason", capacity.reason);
-  visit("instances", capacity.instances);
-  visit("instances_per_machine", capacity.instances_per_machine);
-  visit("machines", capacity.machines);
-  visit("utilisation", capacity.utilisation);
-  visit("fill_ms", capacity.fill_ms);
-  visit("mean_wait_ms", capacity.mean_wait_ms);
-  visit("p99_wait_ms", capacity.p99_wait_ms);
-  visit("p99_ms", capacity.p99_ms);
+  visit("idle_ms", capacity.idle_ms, means("of a request to an idle machine: the lower limit of any goal"));
+  visit.when(!capacity.met, [&](auto& part) { part("reason", capacity.reason, means("why it is not met")); });
+  visit.when(capacity.met, [&](auto& part) {
+    part("instances", capacity.instances);
+    part("instances_per_machine", capacity.instances_per_machine);
+    part("machines", capacity.machines);
+    part("utilisation", capacity.utilisation);
+    part("fill_ms", capacity.fill_ms, means("average wait of a batch's first row for the last"));
+    part("mean_wait_ms", capacity.mean_wait_ms, means("for a free instance"));
+    part("p99_wait_ms", capacity.p99_wait_ms);
+    part("p99_ms", capacity.p99_ms, means("of rows: filling, waiting and the run together"));
+  });
 }
 
 // The result of exactly that many instances under the load; `reason` stays empty.

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/units.h"
 
 namespace ridge::sizing {
@@ -50,13 +50,18 @@ struct EconomicInputs {
   double batch_ms = 0;                  // time of one run
   double batch = 1;                     // rows of it
 };
-// By their own names.
 void visit_fields(auto& visit, Is<EconomicInputs> auto& in) {
-  for (auto* each : {&in.power_w, &in.load_factor, &in.idle_factor, &in.pue, &in.kwh_usd, &in.years, &in.utilisation,
-                     &in.staff_share, &in.rented_share})
-    visit(each->name.c_str(), *each);
-  for (auto* each : {&in.price_usd, &in.hour_usd})
-    if (*each) visit((*each)->name.c_str(), **each);
+  visit("power", in.power_w);
+  visit("load_factor", in.load_factor);
+  visit("idle_factor", in.idle_factor);
+  visit("pue", in.pue);
+  visit("electricity", in.kwh_usd);
+  visit("years", in.years);
+  visit("utilisation", in.utilisation);
+  visit("staff_share", in.staff_share);
+  visit("rented_share", in.rented_share);
+  visit.unless_empty("price", in.price_usd);
+  visit.unless_empty("hour", in.hour_usd);
 }
 
 struct Economics {
@@ -73,19 +78,19 @@ struct Economics {
   std::string verdict;                      // one sentence; empty if only one of the two is known
 };
 void visit_fields(auto& visit, Is<Economics> auto& e) {
-  visit("rows_per_s", e.rows_per_s);
+  visit("rows_per_s", e.rows_per_s, means("while busy").in("rows/s"));
   visit("joules_per_row", e.joules_per_row);
-  visit("kwh_per_million", e.kwh_per_million);
+  visit("kwh_per_million", e.kwh_per_million, means("rows, at the meter: with PUE and idle time between").in("kWh"));
   visit("electricity_usd_per_hour", e.electricity_usd_per_hour);
   visit("depreciation_usd_per_hour", e.depreciation_usd_per_hour);
   visit("staff_usd_per_hour", e.staff_usd_per_hour);
-  visit("owning_usd_per_hour", e.owning_usd_per_hour);
+  visit("owning_usd_per_hour", e.owning_usd_per_hour, means("null: the price of the machine is not known").in("$"));
   visit("owning_usd_per_million", e.owning_usd_per_million);
-  visit("renting_usd_per_hour", e.renting_usd_per_hour);
+  visit("renting_usd_per_hour", e.renting_usd_per_hour, means("null: no hourly price is known").in("$"));
   visit("renting_usd_per_million", e.renting_usd_per_million);
-  visit("break_even_months", e.break_even_months);
-  visit("verdict", e.verdict);
-  visit("inputs", e.inputs);
+  visit("break_even_months", e.break_even_months, means("null: not both prices, or never"));
+  visit("verdict", e.verdict, means("one sentence; empty if only one of the two is known"));
+  visit("inputs", e.inputs, means("by name"));
 }
 
 // Times and shares are above 0.

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/cloud_price.h"
 #include "cost/costs.h"
@@ -42,9 +42,9 @@ void visit_fields(auto& visit, Is<Goal> auto& goal) {
   visit("for", goal.use);
   visit("precision", goal.precision);
   visit("batch", goal.batch);
-  visit("p99_ms", goal.p99_ms);
-  visit("rps", goal.rows_per_s);
-  visit("budget_usd_per_hour", goal.usd_per_hour);
+  visit("p99_ms", goal.p99_ms, means("of a request; of a training step"));
+  visit("rps", goal.rows_per_s, means("load to carry, by as many devices as needed").in("rows/s"));
+  visit("budget_usd_per_hour", goal.usd_per_hour, means("for all of them").in("$"));
   visit("by", goal.rank_by);
 }
 
@@ -70,21 +70,23 @@ void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
   visit("device", candidate.device.name);
   visit("vendor", candidate.device.vendor);
   visit("meets", candidate.meets);
-  visit.or_null("refusal", candidate.rejection);
+  visit.or_null("refusal", candidate.rejection,
+                means("an id, null where the device meets the goal: `memory`, `too-slow`, `too-dear`, `no-price`, "
+                      "`no-source` (the catalogue has no source for its memory or its rates)"));
   visit("reason", candidate.reason);
-  visit("bound_ms", candidate.bound_ms);
-  visit("held_by", candidate.held);
-  visit("run_ms", candidate.run_ms);
-  visit("throughput_per_s", candidate.rows_per_s);
+  visit("bound_ms", candidate.bound_ms, means("least time of an inference run"));
+  visit("held_by", candidate.held, means("shares of the likely time"));
+  visit("run_ms", candidate.run_ms, means("of one run or training step at the goal's batch"));
+  visit("throughput_per_s", candidate.rows_per_s, means("rows of one device, likely"));
   visit.object("memory_bytes", [&](auto& bytes) {
     bytes("needed", candidate.needed_bytes);
     bytes("available", candidate.available_bytes);
   });
-  visit("devices", candidate.devices);
-  visit("p99_ms", candidate.p99_ms);
-  visit("per_joule", candidate.rows_per_joule);
-  visit("per_usd", candidate.rows_per_usd);
-  visit("usd_per_hour", candidate.usd_per_hour);
+  visit("devices", candidate.devices, means("to carry the load"));
+  visit("p99_ms", candidate.p99_ms, means("slow end, with queueing if a load was given"));
+  visit("per_joule", candidate.rows_per_joule, means("rows, at the board's power"));
+  visit("per_usd", candidate.rows_per_usd, means("rows"));
+  visit("usd_per_hour", candidate.usd_per_hour, means("of all devices").in("$"));
   visit("price", candidate.price);
 }
 
@@ -97,10 +99,10 @@ struct Recommendation {
 };
 void visit_fields(auto& visit, Is<Recommendation> auto& recommendation) {
   visit("goal", recommendation.goal);
-  visit("ranked", recommendation.ranked);
-  visit("refused", recommendation.refused);
+  visit("ranked", recommendation.ranked, means("those that meet the goal, best first"));
+  visit("refused", recommendation.refused, means("the others, in catalogue order"));
   visit("assumptions", recommendation.assumptions);
-  visit.unless_empty("tie", recommendation.tie);
+  visit.unless_empty("tie", recommendation.tie, means("a sentence, where the first ones are equally fast"));
 }
 
 // The model's demand on a device, at the goal's batch and precision.

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "model/graph.h"
 
@@ -91,11 +91,11 @@ struct TrainingMemory {
 void visit_fields(auto& visit, Is<TrainingMemory> auto& memory) {
   visit("parameters", memory.parameters);
   visit("gradients", memory.gradients);
-  visit("optimiser", memory.optimiser);
-  visit("activations", memory.activations);
-  visit("working", memory.working);
+  visit("optimiser", memory.optimiser, means("moments, and the FP32 master weights of mixed precision"));
+  visit("activations", memory.activations, means("kept for backward"));
+  visit("working", memory.working, means("gradients of activations; one layer's gathered weights with ZeRO 3"));
   visit.derived("total", memory.total());
-  visit("host", memory.host);
+  visit("host", memory.host, means("in host memory, with offload; not part of the total"));
   visit("trained_parameters", memory.trained_parameters);
 }
 TrainingMemory training_memory(const TrainingProfile& profile, const TrainingSetup& setup);

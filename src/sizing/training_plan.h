@@ -24,9 +24,9 @@ struct TrainingDevice {
 };
 void visit_fields(auto& visit, Is<TrainingDevice> auto& device) {
   visit("name", device.name);
-  visit("memory_bytes", device.memory_bytes);
-  visit("reserved_bytes", device.reserved_bytes);
-  visit("flops_per_s", device.flops_per_s);
+  visit("memory_bytes", device.memory_bytes, means("0: not known"));
+  visit("reserved_bytes", device.reserved_bytes, means("of it, unavailable to the model"));
+  visit("flops_per_s", device.flops_per_s, means("peak; 0: not known, then no speed is predicted").in("FLOP/s"));
   visit("origin", device.origin);
 }
 // Memory of CUDA's context, cuDNN's and cuBLAS's handles and their workspaces on a GPU: assumed, 0.5 GiB (300 to 600
@@ -43,7 +43,7 @@ void visit_fields(auto& visit, Is<TrainingPoint> auto& point) {
   visit("batch", point.batch);
   visit("memory_bytes", point.memory);
   visit("fits", point.fits);
-  visit.unless_empty("speed", point.speed);
+  visit.unless_empty("speed", point.speed, means("where it is known"));
 }
 
 struct TrainingPlan {
@@ -60,17 +60,15 @@ struct TrainingPlan {
 };
 void visit_fields(auto& visit, Is<TrainingPlan> auto& plan) {
   visit_fields(visit, plan.point);
-  visit("setup", plan.setup);
+  visit("setup", plan.setup, means("as the options say"));
   visit("device", plan.device);
   visit.object("assumptions", [&](auto& assumptions) {
     visit_fields(assumptions, plan.assumptions);
     visit_fields(assumptions, plan.link);
   });
-  visit("max_batch", plan.max_batch);
-  visit.object("kept_by_operator", [&](auto& kept) {
-    for (auto& [op, bytes] : plan.kept_by_operator) kept(op.c_str(), bytes);
-  });
-  visit("curve", plan.curve);
+  visit("max_batch", plan.max_batch, means("0: none; null: the batch is fixed, or the device's memory not known"));
+  visit("kept_by_operator", plan.kept_by_operator, means("bytes at the batch, the most first").in("B"));
+  visit("curve", plan.curve, means("the same over batches"));
   visit("notes", plan.notes);
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "sizing/training.h"
@@ -61,15 +61,16 @@ struct TrainingSpeed {
   double scaling = 1;  // rows/s over those of a single replica
 };
 void visit_fields(auto& visit, Is<TrainingSpeed> auto& speed) {
-  visit.derived("compute_ms", 1e3 * speed.compute_seconds);
-  visit.derived("kernel_ms", 1e3 * speed.kernel_seconds);
-  visit.derived("bubble_ms", 1e3 * speed.bubble_seconds);
-  visit.derived("communication_ms", 1e3 * speed.communication_seconds);
-  visit.derived("exposed_ms", 1e3 * speed.exposed_seconds);
+  visit.derived("compute_ms", Derived{1e3 * speed.compute_seconds, means("of one step, every micro-batch")});
+  visit.derived("kernel_ms", Derived{1e3 * speed.kernel_seconds, means("kernel launches")});
+  visit.derived("bubble_ms", Derived{1e3 * speed.bubble_seconds, means("idle pipeline stages")});
+  visit.derived("communication_ms",
+                Derived{1e3 * speed.communication_seconds, means("gradients (or gathered weights), in all")});
+  visit.derived("exposed_ms", Derived{1e3 * speed.exposed_seconds, means("the part of it that is not overlapped")});
   visit.derived("step_ms", 1e3 * speed.step_seconds);
   visit("rows_per_step", speed.rows_per_step);
-  visit("throughput_per_s", speed.rows_per_s);
-  visit("scaling", speed.scaling);
+  visit("throughput_per_s", speed.rows_per_s, means("rows, of all devices together"));
+  visit("scaling", speed.scaling, means("rows/s over those of a single replica"));
 }
 // `flops_per_s`: the peak of one device at the setup's precision.
 TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup& setup, double flops_per_s,

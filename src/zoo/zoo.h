@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "base/tensor.h"
 
@@ -47,7 +47,23 @@ struct ZooDescription {
   std::vector<ZooPort> outputs;
   bool folder =
       false;  // a language model: a checkpoint folder (language_model.h), no ONNX file; it has no opset and no nodes
+  uint64_t seed = 0;
+  std::optional<std::string> file = {};  // that was written; absent: none
 };
+void visit_fields(auto& visit, Is<ZooDescription> auto& model) {
+  visit("model", model.name);
+  visit("file", model.file, means("null: none was written, `--describe`"));
+  visit("seed", model.seed);
+  visit("opset", model.opset);
+  visit("params", model.parameters,
+        means("as published: without statistics of batch normalisation and constant tables"));
+  visit("weight_bytes", model.weight_bytes, means("of all initialisers"));
+  visit("nodes", model.nodes);
+  visit("external_data", model.external_data, means("the weights lie in a second file, FILE.data"));
+  visit("folder", model.folder, means("a language model: a checkpoint folder; it has no opset and no nodes"));
+  visit("inputs", model.inputs);
+  visit("outputs", model.outputs);
+}
 
 // Errors: unknown name (kNotFound, the message lists the names), options that the model cannot have (kInvalid).
 Result<ZooDescription> describe(std::string_view name, const ZooOptions& options);

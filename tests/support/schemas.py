@@ -40,7 +40,7 @@ def strict(schema):
 
 def errors_of(name, document, strictly=True):
     """Faults of a document; strictly: also members that its schema does not name."""
-    schemas = {name: schema_of(name)} | FILES
+    schemas = {name: schema_of(name), "about": schema_of("about")} | FILES
     registry = Registry().with_resources(
         (f"{stem}.json", Resource.from_contents(strict(schema) if strictly else schema))
         for stem, schema in schemas.items())

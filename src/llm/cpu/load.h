@@ -58,7 +58,7 @@ struct Figures {
   double output_tokens_per_s = 0;
   double requests_per_s = 0;
   std::optional<double> goodput_per_s = {};  // requests within all goals; absent without a goal
-  llm::Spread ttft_ms, tpot_ms;
+  llm::Summary ttft_ms, tpot_ms;
 };
 void visit_fields(auto& visit, Is<Figures> auto& figures) {
   visit("output_tokens_per_s", figures.output_tokens_per_s);

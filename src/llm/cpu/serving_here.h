@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "engine/decoder.h"
 #include "generate/step_line.h"
@@ -40,15 +40,17 @@ void visit_fields(auto& visit, Is<ServingHere> auto& here) {
     workload("concurrency", here.workload.concurrency);
     workload("requests_per_s", here.workload.requests_per_s);
   });
-  visit("step_line", here.line);
-  visit("measured_at", here.measured_at);
-  visit("error_percent", here.error_percent);
+  visit("step_line", here.line, means("as of a decoder bench"));
+  visit("measured_at", here.measured_at, means("of `ridge bench FOLDER`; empty: estimated from the limits"));
+  visit("error_percent", here.error_percent,
+        means("nine in ten steps keep within it; of an estimate, nine in ten times in requests of one model on one "
+              "machine"));
   visit("ttft_ms", here.simulation.ttft_ms);
   visit("tpot_ms", here.simulation.tpot_ms);
   visit("output_tokens_per_s", here.simulation.output_tokens_per_s);
-  visit("mean_decoding", here.simulation.mean_decoding);
-  visit.or_null("ttft_bound_ms", here.ttft_bound_ms);
-  visit.or_null("tpot_bound_ms", here.tpot_bound_ms);
+  visit("mean_decoding", here.simulation.mean_decoding, means("answers under way"));
+  visit.or_null("ttft_bound_ms", here.ttft_bound_ms, means("of a mean prompt alone"));
+  visit.or_null("tpot_bound_ms", here.tpot_bound_ms, means("of a decode step of the mean batch"));
 }
 
 // Simulates `load` on the line, and sets its mean times beside their limits. Errors: a request does not fit.
