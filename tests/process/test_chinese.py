@@ -40,14 +40,15 @@ def terms():
 
 
 def literals():
-    """All text of the sources that can reach a page, values as {}: string literals of C++ (neighbours joined), scripts,
+    """All text of the sources that can reach a page, values as {}: literals of C++ and scripts (neighbours joined),
     tables."""
     texts = []
     for path in sorted((SOURCE / "src").rglob("*.cc")) + sorted((SOURCE / "src").rglob("*.h")):
         code = re.sub(r"//[^\n]*", "", path.read_text())
         for match in re.finditer(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', code):
             texts.append("".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match[0])).replace('\\"', '"'))
-    texts += [path.read_text().replace("\\'", "'") for path in sorted((SOURCE / "src/report/page").glob("*.js"))]
+    texts += [re.sub(r"'\s*\+\s*'", "", path.read_text()).replace("\\'", "'")
+              for path in sorted((SOURCE / "src/report/page").glob("*.js"))]
     texts += [path.read_text() for path in sorted((SOURCE / "gpu_check").glob("*.py"))]
     texts += [(SOURCE / "data" / name).read_text() for name in ("claims.csv", "gpus.csv")]
     return "\n".join(texts).replace("_", " ")

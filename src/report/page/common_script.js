@@ -1,22 +1,34 @@
-// Shared by all pages: languages, readable numbers, elements, charts. Text from outside reaches a page by textContent only. A
-// page's script calls ridge.page(draw) once; draw() returns the page's parts and is called again when the language changes.
+// Shared by all pages: languages, readable numbers, elements, charts. Text from outside reaches a page by textContent
+// only. A page's script calls ridge.page(draw) once; draw() returns the page's parts and is called again when the
+// language changes.
 'use strict';
 const ridge = (() => {
 const read = id => JSON.parse(document.getElementById(id).textContent);
 const data = read('data');  // what the verb prints with --json
 
-// ---------------------------------------------------------------- languages
-// chinese.json has `texts`, English → Chinese, in which {#} is a number, {=} a number with its unit and {} any value; in the Chinese
-// they are {0}, {1}, …; and `sentences`, id → Chinese with {names}, for what the data name by an id.
+// ---------------------------------------------------------------- languages chinese.json has `texts`, English →
+// Chinese, in which {#} is a number, {=} a number with its unit and {} any value; in the Chinese they are {0}, {1}, …;
+// and `sentences`, id → Chinese with {names}, for what the data name by an id.
 let chinese = document.documentElement.lang.startsWith('zh');
 const {texts, sentences} = read('chinese');
 const kNumber = '[-+−]?\\d[\\d.,]*(?:e[-+]?\\d+)?';
 const kValues = {'{#}': `(${kNumber})`, '{=}': `(${kNumber}(?: ?[A-Za-zµ%°/]+)?)`, '{}': '((?:(?!; |\\. |: ).)+?)'};
-const patterns = Object.entries(texts).filter(([english]) => english.includes('{'))
-  .sort((a, b) => b[0].length - a[0].length)  // the most specific first
-  .map(([english, text]) => [new RegExp('^' + english.split(/(\{[#=]?\})/).map((part, i, all) =>
-    part === '{}' && i === all.length - 2 && all[i + 1] === '' ? '((?:(?!; |\\. ).)+)'  // the last thing may have more parts
-    : kValues[part] || part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('') + '$'), text]);
+const patterns = Object.entries(texts)
+                     .filter(([english]) => english.includes('{'))
+                     .sort((a, b) => b[0].length - a[0].length)  // the most specific first
+                     .map(
+                         ([english, text]) =>
+                             [new RegExp(
+                                  '^' +
+                                  english.split(/(\{[#=]?\})/)
+                                      .map(
+                                          (part, i, all) => part === '{}' && i === all.length - 2 && all[i + 1] === '' ?
+                                              '((?:(?!; |\\. ).)+)'  // the last thing may have more parts
+                                              :
+                                              kValues[part] || part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+                                      .join('') +
+                                  '$'),
+                              text]);
 
 const own = (object, key) => Object.hasOwn(object, key) ? object[key] : undefined;
 // A whole text; undefined: there is none.
@@ -117,7 +129,8 @@ const valueOf = member => member.split('.').reduce((value, part) => known(value)
 // A member's number, which keeps its value and its member.
 const number = (tag, show, member, attributes = {}) => {
   const value = valueOf(member);
-  return known(value) ? make(tag, show(value), {...attributes, 'data-member': member, 'data-value': value}) : make(tag, kNone, attributes);
+  return known(value) ? make(tag, show(value), {...attributes, 'data-member': member, 'data-value': value}) :
+                        make(tag, kNone, attributes);
 };
 const cell = (show, member) => number('td', show, member, {class: 'number'});
 const noCell = () => make('td', kNone, {class: 'number'});
@@ -126,7 +139,8 @@ const figure = (title, show, member, note = '') =>
   make('div', null, {class: 'figure'}, make('span', say(title), {class: 'quiet'}), number('b', show, member),
        note ? make('span', note, {class: 'quiet'}) : null);
 const figures = (...tiles) => make('div', null, {class: 'figures'}, ...tiles);
-// Heads with '#' are of numbers; cells are texts or elements. In a narrow window rows with prose stand as blocks, each cell after its head.
+// Heads with '#' are of numbers; cells are texts or elements. In a narrow window rows with prose stand as blocks, each
+// cell after its head.
 const table = (head, rows) => {
   const titles = head.map(title => say(title.replace(/^#(?=.)/, '')));
   const line = row => make('tr', null, {}, row.map((cell, i) => {
@@ -135,36 +149,55 @@ const table = (head, rows) => {
     return element;
   }));
   const body = make('tbody', null, {}, rows.map(line));
-  return make('div', null, {class: 'scroll', tabindex: 0},
-              make('table', null, body.querySelector('.wide') ? {class: 'blocks'} : {},
-                   make('thead', null, {}, make('tr', null, {}, titles.map((title, i) => make('th', title, head[i].startsWith('#') ? {class: 'number'} : {})))), body));
+  return make(
+      'div', null, {class: 'scroll', tabindex: 0},
+      make(
+          'table', null, body.querySelector('.wide') ? {class: 'blocks'} : {},
+          make(
+              'thead', null, {},
+              make(
+                  'tr', null, {},
+                  titles.map((title, i) => make('th', title, head[i].startsWith('#') ? {class: 'number'} : {})))),
+          body));
 };
 // How a figure of that unit is shown.
 const kUnits = {'ms': milliseconds, '/s': count, 'tokens/s': count, 'requests/s': count, '%': percentOf, 'B': bytes};
-const columns = read('columns');  // {"points": [{member, label, unit}]}: what the list of a value's fields says of the document's lists
-// A list of the document: the columns that some element has, not 0 in all, and one of the page's own. What a sheet of paper has no
-// room for follows in a table of its own, with the first column again.
+const columns = read(
+    'columns');  // {"points": [{member, label, unit}]}: what the list of a value's fields says of the document's lists
+// A list of the document: the columns that some element has, not 0 in all, and one of the page's own. What a sheet of
+// paper has no room for follows in a table of its own, with the first column again.
 const kMostColumns = 12;
 const listTable = (list, ownHead, ownCell) => {
   const rows = data[list].map((_, i) => `${list}.${i}`);
-  const shown = columns[list].map(({member, label, unit}) => ({part: member.replaceAll('/', '.'), label, show: kUnits[unit] || plainNumber}))
-    .filter(({part}) => rows.some(row => { const value = valueOf(row + part); return known(value) && value !== 0 && (typeof value !== 'object' || known(value.low)); }));
-  const one = (row, {part, show}) => typeof valueOf(row + part) === 'object' ? make('td', ends(valueOf(row + part), show) || kNone, {class: 'number'}) : cell(show, row + part);
+  const shown = columns[list]
+                    .map(
+                        ({member, label, unit}) =>
+                            ({part: member.replaceAll('/', '.'), label, show: kUnits[unit] || plainNumber}))
+                    .filter(({part}) => rows.some(row => {
+                      const value = valueOf(row + part);
+                      return known(value) && value !== 0 && (typeof value !== 'object' || known(value.low));
+                    }));
+  const one = (row, {part, show}) => typeof valueOf(row + part) === 'object' ?
+      make('td', ends(valueOf(row + part), show) || kNone, {class: 'number'}) :
+      cell(show, row + part);
   const rest = shown.slice(1), tables = Math.ceil(rest.length / kMostColumns), each = Math.ceil(rest.length / tables);
   return Array.from({length: tables}, (_, i) => [shown[0], ...rest.slice(i * each, (i + 1) * each)]).map((part, i) => {
     const own = i + 1 === tables;
-    return table([...part.map(({label}) => '#' + label), ...(own ? [ownHead] : [])],
-                 rows.map((row, at) => [...part.map(column => one(row, column)), ...(own ? [ownCell(data[list][at])] : [])]));
+    return table(
+        [...part.map(({label}) => '#' + label), ...(own ? [ownHead] : [])],
+        rows.map((row, at) => [...part.map(column => one(row, column)), ...(own ? [ownCell(data[list][at])] : [])]));
   });
 };
 // Small sections side by side where the window is wide.
 const halves = (...sections) => make('div', null, {class: 'halves'}, ...sections);
-const expander = (text, content, open = false) => make('details', null, open ? {open: ''} : {}, make('summary', say(text)), content);
+const expander = (text, content, open = false) =>
+    make('details', null, open ? {open: ''} : {}, make('summary', say(text)), content);
 const originCell = origin => make('td', say(origin), {class: 'origin'});
 // Rows of [name, formatter, member, origin, source], without those that have no value.
 function properties(id, title, rows, ...more) {
   const body = rows.filter(([, , member]) => known(valueOf(member)))
-    .map(([title, show, member, origin, source]) => [say(title), cell(show, member), originCell(origin), say(source || '')]);
+                   .map(([title, show, member, origin,
+                          source]) => [say(title), cell(show, member), originCell(origin), say(source || '')]);
   const sources = body.some(row => row[3]);
   return section(id, title, table(['figure', '#value', 'origin', ...(sources ? ['source'] : [])],
                                   sources ? body : body.map(row => row.slice(0, 3))), ...more);
@@ -177,11 +210,16 @@ const fileName = path => path.slice(path.lastIndexOf('/') + 1);
 // The page's title with what it shows, and where the figures come from.
 function header(title, ...lines) {
   const {date, ridge: version, machine, command} = data.about || {};
-  const facts = [date && date.replace('T', ' ').replace('Z', ' UTC'), version && `ridge ${version}`,
-                 machine && `${machine.name}${comma()}${say(`${machine.cpus} CPUs`)}`, machine && machine.id].filter(part => part);
-  return [make('h1', title, {translate: 'no'}), ...lines.flat(Infinity).filter(line => line).map(line => line instanceof Element ? line : make('p', line)),
-          facts.length ? make('p', facts.join(' · '), {class: 'quiet', id: 'about'}) : null,
-          command ? make('p', null, {}, make('code', command, {id: 'command', translate: 'no'})) : null];
+  const facts = [
+    date && date.replace('T', ' ').replace('Z', ' UTC'), version && `ridge ${version}`,
+    machine && `${machine.name}${comma()}${say(`${machine.cpus} CPUs`)}`, machine && machine.id
+  ].filter(part => part);
+  return [
+    make('h1', title, {translate: 'no'}),
+    ...lines.flat(Infinity).filter(line => line).map(line => line instanceof Element ? line : make('p', line)),
+    facts.length ? make('p', facts.join(' · '), {class: 'quiet', id: 'about'}) : null,
+    command ? make('p', null, {}, make('code', command, {id: 'command', translate: 'no'})) : null
+  ];
 }
 // A machine that was busy says so before any figure.
 const disturbed = one => one && one.disturbed ? warning(one.sentence.replace(/\.?$/, '.')) : null;
@@ -194,7 +232,8 @@ const colours = () => {
 };
 const faded = colour => colour + 'b0';
 const narrow = () => matchMedia('(max-width: 800px)').matches;
-const short = (text, most = 40) => text.length > most ? text.slice(0, most / 2 - 1) + '…' + text.slice(-most / 2) : text;
+const short = (text, most = 40) =>
+    text.length > most ? text.slice(0, most / 2 - 1) + '…' + text.slice(-most / 2) : text;
 let drawings = [];  // functions that create a Chart in the current colours
 const canvas = (id, low) => {
   const element = make('canvas', null, {id, role: 'img'});
@@ -209,20 +248,30 @@ const tallCanvas = (id, lines) => {
 const draw = (element, configure) => drawings.push(c => new Chart(element, configure(c)));
 
 const axis = (c, title, extra = {}) => ({
-  title: {display: Boolean(title), text: say(title), color: c.quiet}, grid: {color: c.line}, ...extra,
-  ticks: {color: c.quiet, maxRotation: 0, autoSkipPadding: 12, ...extra.ticks,
-          ...(extra.ticks && extra.ticks.callback ? {callback: value => value === 0 ? '0' : extra.ticks.callback(value)} : {})},
+  title: {display: Boolean(title), text: say(title), color: c.quiet},
+  grid: {color: c.line},
+  ...extra,
+  ticks: {
+    color: c.quiet,
+    maxRotation: 0,
+    autoSkipPadding: 12,
+    ...extra.ticks,
+    ...(extra.ticks && extra.ticks.callback ? {callback: value => value === 0 ? '0' : extra.ticks.callback(value)} : {})
+  },
 });
 const plain = (c, scales, tooltip, legend = true) => ({
   responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, scales,
   plugins: {legend: {display: legend, labels: {color: c.text, boxWidth: 14, filter: item => item.text}}, tooltip},
 });
 // Of horizontal bars with labels.
-const bars = (c, scales, tooltip, legend = true) => ({...plain(c, scales, tooltip, legend), indexAxis: 'y', parsing: true, normalized: false});
+const bars = (c, scales, tooltip, legend = true) =>
+    ({...plain(c, scales, tooltip, legend), indexAxis: 'y', parsing: true, normalized: false});
 const labelAxis = c => axis(c, '', {ticks: {autoSkip: false, font: {size: 10}}});
 // Of a logarithmic axis only the ticks whose first digit is one of these.
 const leading = firsts => show => ({
-  callback: value => firsts.includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? show(value) : ''});
+  callback: value =>
+      firsts.includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? show(value) : ''
+});
 const decades = leading([1]), thirds = leading([1, 3]), fifths = leading([1, 2, 5]);
 // Ticks of a logarithmic axis at these values, without those that would touch the one before.
 const ticksAt = values => ({
@@ -231,8 +280,15 @@ const ticksAt = values => ({
     const sorted = [...new Set(values)].sort((a, b) => a - b);
     const gap = Math.log(sorted[sorted.length - 1] / sorted[0]) / (narrow() ? 7 : 14);
     const far = sorted.filter(value => value > 0);
-    scale.ticks = far.filter((value, i) => i === 0 || far.slice(0, i).every(before => before > value || Math.log(value / before) > gap || before === value))
-      .reduce((kept, value) => kept.length && Math.log(value / kept[kept.length - 1].value) <= gap ? kept : [...kept, {value}], []);
+    scale.ticks =
+        far.filter(
+               (value, i) => i === 0 ||
+                   far.slice(0, i).every(
+                       before => before > value || Math.log(value / before) > gap || before === value))
+            .reduce(
+                (kept, value) =>
+                    kept.length && Math.log(value / kept[kept.length - 1].value) <= gap ? kept : [...kept, {value}],
+                []);
   }});
 // Bytes in steps of a power of two.
 const byteTicks = {
@@ -246,13 +302,24 @@ const barChart = (id, names, sets, format, title = '') => {
   const [element, box] = tallCanvas(id, names.length);
   element.dataset.bars = names.length;
   draw(element, c => ({
-    type: 'bar',
-    data: {labels: names.map(text => short(text, 40)), datasets: sets(c).map(([label, values, colour, more = {}]) => ({
-      label: say(label), data: values, backgroundColor: colour, maxBarThickness: 18, ...more}))},
-    options: bars(c, {x: axis(c, title, {beginAtZero: true, ticks: {callback: format}}), y: labelAxis(c)},
-                  {callbacks: {title: items => names[items[0].dataIndex],
-                               label: item => `${item.dataset.label}${colon()}${Array.isArray(item.raw) ? range(...item.raw, format) : format(item.raw)}`}}, sets(c).length > 1),
-  }));
+                  type: 'bar',
+                  data: {
+                    labels: names.map(text => short(text, 40)),
+                    datasets: sets(c).map(
+                        ([label, values, colour, more = {}]) =>
+                            ({label: say(label), data: values, backgroundColor: colour, maxBarThickness: 18, ...more}))
+                  },
+                  options:
+                      bars(
+                          c, {x: axis(c, title, {beginAtZero: true, ticks: {callback: format}}), y: labelAxis(c)}, {
+                            callbacks: {
+                              title: items => names[items[0].dataIndex],
+                              label: item => `${item.dataset.label}${colon()}${
+                                  Array.isArray(item.raw) ? range(...item.raw, format) : format(item.raw)}`
+                            }
+                          },
+                          sets(c).length > 1),
+                }));
   return box;
 };
 const kDashes = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 8]];
@@ -263,13 +330,24 @@ const staircase = points => {
     if (edge.length === 0 || point.y > edge[edge.length - 1].y) edge.push({x: point.x, y: point.y});
   return [...edge, {x: Math.max(...points.map(point => point.x)), y: edge[edge.length - 1].y}];
 };
-// Beyond this span of the points' own values an interval is cut: it says no more, and would leave no room for the points.
+// Beyond this span of the points' own values an interval is cut: it says no more, and would leave no room for the
+// points.
 const span = (values, least = 0) => [least * Math.min(...values), 1.5 * Math.max(...values)];
-// A vertical bar through each point from low to high, in the points' units, within [low, high]; `across`: a horizontal one.
+// A vertical bar through each point from low to high, in the points' units, within [low, high]; `across`: a horizontal
+// one.
 const whiskers = (label, colour, points, [least, most], across = false) => ({
-  type: 'line', label, borderColor: colour, borderWidth: 1.5, pointRadius: 0, pointHitRadius: 0, spanGaps: false,
+  type: 'line',
+  label,
+  borderColor: colour,
+  borderWidth: 1.5,
+  pointRadius: 0,
+  pointHitRadius: 0,
+  spanGaps: false,
   data: points.filter(point => known(point.low) && known(point.high))
-    .flatMap(point => [Math.max(point.low, least), Math.min(point.high, most), NaN].map(end => across ? {x: end, y: point.y} : {x: point.x, y: end}))});
+            .flatMap(
+                point => [Math.max(point.low, least), Math.min(point.high, most), NaN].map(
+                    end => across ? {x: end, y: point.y} : {x: point.x, y: end}))
+});
 
 let charts = [];
 const redraw = () => {
@@ -279,7 +357,8 @@ const redraw = () => {
 };
 // Boxes whose table is wider say that they can be moved.
 const hint = () => {
-  for (const box of document.querySelectorAll('.scroll')) box.classList.toggle('moves', box.scrollWidth > box.clientWidth + 1);
+  for (const box of document.querySelectorAll('.scroll'))
+    box.classList.toggle('moves', box.scrollWidth > box.clientWidth + 1);
 };
 
 // Draws the parts that draw() returns, now and in the other language.
@@ -288,7 +367,8 @@ function page(drawParts) {
     document.documentElement.lang = chinese ? 'zh-CN' : 'en';
     document.documentElement.style.setProperty('--hint', JSON.stringify(say('move sideways for more columns →')));
     drawings = [];
-    const other = make('button', chinese ? 'English' : '中文', {id: 'language', type: 'button', lang: chinese ? 'en' : 'zh-CN'});
+    const other =
+        make('button', chinese ? 'English' : '中文', {id: 'language', type: 'button', lang: chinese ? 'en' : 'zh-CN'});
     other.addEventListener('click', () => { chinese = !chinese; all(); });
     main.replaceChildren(other, ...drawParts().flat(Infinity).filter(part => part));
     redraw();
@@ -306,9 +386,79 @@ function page(drawParts) {
   document.documentElement.dataset.ready = 'yes';
 }
 
-return {next, data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, seconds, flops, rate, count, hertz, bandwidth, intensity, plusMinus,
-        rowsPerSecond, percent, percentOf, ratio, joules, watts, dollars, plainNumber, range, make, section, longSection, quiet, warning, bullets, name,
-        prose, known, number, cell, noCell, figure, figures, table, listTable, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
-        narrow, short, canvas, tallCanvas, draw, axis, plain, bars, labelAxis, decades, thirds, fifths, ticksAt, byteTicks, barChart, kDashes, staircase,
-        span, whiskers, ends, page};
+return {
+  next,
+  data,
+  say,
+  sentence,
+  colon,
+  comma,
+  listed,
+  digits,
+  bytes,
+  milliseconds,
+  seconds,
+  flops,
+  rate,
+  count,
+  hertz,
+  bandwidth,
+  intensity,
+  plusMinus,
+  rowsPerSecond,
+  percent,
+  percentOf,
+  ratio,
+  joules,
+  watts,
+  dollars,
+  plainNumber,
+  range,
+  make,
+  section,
+  longSection,
+  quiet,
+  warning,
+  bullets,
+  name,
+  prose,
+  known,
+  number,
+  cell,
+  noCell,
+  figure,
+  figures,
+  table,
+  listTable,
+  expander,
+  originCell,
+  halves,
+  properties,
+  limitRows,
+  fileName,
+  header,
+  disturbed,
+  faded,
+  narrow,
+  short,
+  canvas,
+  tallCanvas,
+  draw,
+  axis,
+  plain,
+  bars,
+  labelAxis,
+  decades,
+  thirds,
+  fifths,
+  ticksAt,
+  byteTicks,
+  barChart,
+  kDashes,
+  staircase,
+  span,
+  whiskers,
+  ends,
+  page
+};
 })();

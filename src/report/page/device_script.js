@@ -2,8 +2,9 @@
 // their value in data-value.
 (() => {
 const device = ridge.data;
-const {say, colon, bytes, seconds, rate, bandwidth, hertz, intensity, plusMinus, percentOf, make, section, quiet, warning, name,
-       known, cell, figure, figures, table, originCell, header, disturbed, faded, canvas, draw, axis, plain, decades, barChart, kDashes} = ridge;
+const {say, colon, bytes, seconds, rate, bandwidth, hertz, intensity, plusMinus, percentOf, make, section, quiet,
+       warning, name, known, cell, figure, figures, table, originCell, header, disturbed, faded, canvas, draw, axis,
+       plain, decades, barChart, kDashes} = ridge;
 
 const peaks = device.peaks || [], levels = device.bandwidth || [];
 const most = rows => Math.max(...rows.map(row => row.threads || 0));
@@ -16,48 +17,100 @@ function cpuTitle() {
   const peak = peaks.findIndex(row => row.precision === 'fp32' && row.threads === most(peaks));
   const dram = levels.findIndex(row => row.level === 'DRAM' && row.threads === most(levels));
   const point = (device.ridge_points || []).findIndex(row => row.precision === 'fp32' && row.threads === most(peaks));
-  return [header(device.device, device.system,
-                 [say(`${device.usable_threads} usable threads`), caches, bytes(memory.total_bytes), say(`measured ${device.measured_at}`)].join(' · '),
-                 make('p', cpu.isa.join(' '), {class: 'quiet', translate: 'no'}), disturbed(device.disturbance)),
-          figures(peak < 0 ? null : figure('FP32 peak', rate, `peaks.${peak}.flops_per_s`, say(`${peaks[peak].threads} threads`)),
-                  dram < 0 ? null : figure('memory bandwidth', bandwidth, `bandwidth.${dram}.bytes_per_s`, say(`${levels[dram].threads} threads`)),
-                  point < 0 ? null : figure('ridge point', intensity, `ridge_points.${point}.flops_per_byte`, 'FP32'))];
+  return [
+    header(
+        device.device, device.system,
+        [
+          say(`${device.usable_threads} usable threads`), caches, bytes(memory.total_bytes),
+          say(`measured ${device.measured_at}`)
+        ].join(' · '),
+        make('p', cpu.isa.join(' '), {class: 'quiet', translate: 'no'}), disturbed(device.disturbance)),
+    figures(
+        peak < 0 ? null : figure('FP32 peak', rate, `peaks.${peak}.flops_per_s`, say(`${peaks[peak].threads} threads`)),
+        dram < 0 ?
+            null :
+            figure(
+                'memory bandwidth', bandwidth, `bandwidth.${dram}.bytes_per_s`, say(`${levels[dram].threads} threads`)),
+        point < 0 ? null : figure('ridge point', intensity, `ridge_points.${point}.flops_per_byte`, 'FP32'))
+  ];
 }
 
 // The roofs with all threads: a slope per memory level, a flat top per precision.
 function roofs() {
-  const slopes = levels.filter(row => row.threads === most(levels)), tops = peaks.filter(row => row.threads === most(peaks));
+  const slopes = levels.filter(row => row.threads === most(levels)),
+        tops = peaks.filter(row => row.threads === most(peaks));
   if (slopes.length === 0 || tops.length === 0) return null;
-  const highest = Math.max(...tops.map(row => row.flops_per_s)), slowest = Math.min(...slopes.map(row => row.bytes_per_s));
-  const fastest = Math.max(...slopes.map(row => row.bytes_per_s)), lowest = Math.min(...tops.map(row => row.flops_per_s));
+  const highest = Math.max(...tops.map(row => row.flops_per_s)),
+        slowest = Math.min(...slopes.map(row => row.bytes_per_s));
+  const fastest = Math.max(...slopes.map(row => row.bytes_per_s)),
+        lowest = Math.min(...tops.map(row => row.flops_per_s));
   const left = lowest / fastest / 8, right = 4 * highest / slowest;
   const [element, box] = canvas('roof-chart', false);
   element.dataset.roofs = slopes.length + tops.length;
   draw(element, c => {
     const shades = [c.accent, c.memory, c.compute, c.fourth, c.other, c.text];
-    const line = (label, data, index, width) => ({type: 'line', label, data, borderColor: shades[index % shades.length], borderWidth: width, pointStyle: 'line',
-                                                  borderDash: kDashes[index % kDashes.length], pointRadius: 0, pointHitRadius: 4});
-    const options = plain(c, {
-      x: axis(c, 'arithmetic intensity [FLOP/byte]', {type: 'logarithmic', min: left, max: right, ticks: decades(String)}),
-      y: axis(c, 'FLOP/s', {type: 'logarithmic', min: left * slowest, max: 2 * highest, ticks: decades(rate)}),
-    }, {callbacks: {label: item => item.dataset.label}});
+    const line = (label, data, index, width) => ({
+      type: 'line',
+      label,
+      data,
+      borderColor: shades[index % shades.length],
+      borderWidth: width,
+      pointStyle: 'line',
+      borderDash: kDashes[index % kDashes.length],
+      pointRadius: 0,
+      pointHitRadius: 4
+    });
+    const options = plain(
+        c, {
+          x: axis(
+              c, 'arithmetic intensity [FLOP/byte]',
+              {type: 'logarithmic', min: left, max: right, ticks: decades(String)}),
+          y: axis(c, 'FLOP/s', {type: 'logarithmic', min: left * slowest, max: 2 * highest, ticks: decades(rate)}),
+        },
+        {callbacks: {label: item => item.dataset.label}});
     Object.assign(options.plugins.legend.labels, {usePointStyle: true, pointStyleWidth: 34});
-    return {type: 'line', data: {datasets: [
-      ...slopes.map((row, i) => line(`${row.level} ${bandwidth(row.bytes_per_s)}`, [left, highest / row.bytes_per_s].map(x => ({x, y: x * row.bytes_per_s})), i, 1.5)),
-      ...tops.map((row, i) => line(`${row.precision} ${rate(row.flops_per_s)}`, [row.flops_per_s / fastest, right].map(x => ({x, y: row.flops_per_s})), i, 2.5)),
-    ]}, options};
+    return {
+      type: 'line',
+      data: {
+        datasets: [
+          ...slopes.map(
+              (row, i) => line(
+                  `${row.level} ${bandwidth(row.bytes_per_s)}`,
+                  [left, highest / row.bytes_per_s].map(x => ({x, y: x * row.bytes_per_s})), i, 1.5)),
+          ...tops.map(
+              (row, i) => line(
+                  `${row.precision} ${rate(row.flops_per_s)}`,
+                  [row.flops_per_s / fastest, right].map(x => ({x, y: row.flops_per_s})), i, 2.5)),
+        ]
+      },
+      options
+    };
   });
-  return section('roofs', 'Roofline', box, quiet('The measured limits with all threads: what a computation of that intensity can reach at most.'));
+  return section(
+      'roofs', 'Roofline', box,
+      quiet('The measured limits with all threads: what a computation of that intensity can reach at most.'));
 }
 
 function cpuTables() {
-  const peakRows = peaks.map((row, i) => [row.precision, cell(String, `peaks.${i}.threads`), cell(rate, `peaks.${i}.flops_per_s`), cell(hertz, `peaks.${i}.clock_hz`),
-                                          spread('peaks', i), originCell(row.origin), name(row.kernel)]);
-  const levelRows = levels.map((row, i) => [row.level, cell(String, `bandwidth.${i}.threads`), cell(bandwidth, `bandwidth.${i}.bytes_per_s`),
-                                            cell(bandwidth, `bandwidth.${i}.plain_bytes_per_s`), cell(bandwidth, `bandwidth.${i}.triad_bytes_per_s`),
-                                            cell(bytes, `bandwidth.${i}.working_set_bytes`), spread('bandwidth', i), originCell(row.origin), name(row.kernel)]);
-  return [section('peaks', 'Peaks', table(['precision', '#threads', '#peak', '#clock', '#spread', 'origin', 'kernel'], peakRows)),
-          section('bandwidth', 'Bandwidth', table(['level', '#threads', '#read', '#plain read', '#triad', '#working set', '#spread', 'origin', 'kernel'], levelRows))];
+  const peakRows = peaks.map(
+      (row, i) =>
+          [row.precision, cell(String, `peaks.${i}.threads`), cell(rate, `peaks.${i}.flops_per_s`),
+           cell(hertz, `peaks.${i}.clock_hz`), spread('peaks', i), originCell(row.origin), name(row.kernel)]);
+  const levelRows = levels.map(
+      (row, i) =>
+          [row.level, cell(String, `bandwidth.${i}.threads`), cell(bandwidth, `bandwidth.${i}.bytes_per_s`),
+           cell(bandwidth, `bandwidth.${i}.plain_bytes_per_s`), cell(bandwidth, `bandwidth.${i}.triad_bytes_per_s`),
+           cell(bytes, `bandwidth.${i}.working_set_bytes`), spread('bandwidth', i), originCell(row.origin),
+           name(row.kernel)]);
+  return [
+    section(
+        'peaks', 'Peaks', table(['precision', '#threads', '#peak', '#clock', '#spread', 'origin', 'kernel'], peakRows)),
+    section(
+        'bandwidth', 'Bandwidth',
+        table(
+            ['level', '#threads', '#read', '#plain read', '#triad', '#working set', '#spread', 'origin', 'kernel'],
+            levelRows))
+  ];
 }
 
 // ---------------------------------------------------------------- a GPU, or any device of OpenCL
@@ -65,8 +118,13 @@ const measured = (rows, key) => rows.map((row, i) => ({...row, i})).filter(row =
 
 function gpuTitle() {
   const {facts} = device;
-  return [header(device.device, [facts.device, facts.driver || facts.platform, say(`measured ${device.measured_at}`)].filter(part => typeof part === 'string').join(' · '),
-                 typeof device.datasheet === 'string' ? quiet(`datasheet: ${device.datasheet}`) : null, disturbed(device.disturbance))];
+  return [header(
+      device.device,
+      [facts.device, facts.driver || facts.platform, say(`measured ${device.measured_at}`)]
+          .filter(part => typeof part === 'string')
+          .join(' · '),
+      typeof device.datasheet === 'string' ? quiet(`datasheet: ${device.datasheet}`) : null,
+      disturbed(device.disturbance))];
 }
 
 // One group of limits: a bar of each that was measured, all in the table.
@@ -74,13 +132,24 @@ function limits(id, title, rows, key, show, nameOf) {
   if (!rows || rows.length === 0) return null;
   const drawn = measured(rows, key);
   const body = rows.map((row, i) => {
-    const slow = row.observed && row.observed.slowdowns && row.observed.slowdowns.length ? ridge.listed(row.observed.slowdowns.map(say)) : '';
+    const slow = row.observed && row.observed.slowdowns && row.observed.slowdowns.length ?
+        ridge.listed(row.observed.slowdowns.map(say)) :
+        '';
     const shares = (row.shares || []).map(share => `${percentOf(share.percent)} (${say(share.of)})`).join('\n');
-    return [make('td', nameOf(row), {class: 'name'}), cell(show, `${id}.${i}.${key}`), cell(show, `${id}.${i}.typical_${key}`), spread(id, i),
-            make('td', known(row[key]) ? shares : say((row.reason || '').split('\n')[0]), {class: 'name lines'}), make('td', slow, {class: 'warn'})];
+    return [
+      make('td', nameOf(row), {class: 'name'}), cell(show, `${id}.${i}.${key}`),
+      cell(show, `${id}.${i}.typical_${key}`), spread(id, i),
+      make('td', known(row[key]) ? shares : say((row.reason || '').split('\n')[0]), {class: 'name lines'}),
+      make('td', slow, {class: 'warn'})
+    ];
   });
-  return section(id, title, drawn.length ? barChart(`${id}-chart`, drawn.map(nameOf), c => [['best', drawn.map(row => row[key]), faded(c.accent)]], show) : null,
-                 table(['', '#best', '#typical', '#spread', 'share of the limit', 'slowed by'], body));
+  return section(
+      id, title,
+      drawn.length ?
+          barChart(
+              `${id}-chart`, drawn.map(nameOf), c => [['best', drawn.map(row => row[key]), faded(c.accent)]], show) :
+          null,
+      table(['', '#best', '#typical', '#spread', 'share of the limit', 'slowed by'], body));
 }
 
 const gpuParts = () => [

@@ -2,9 +2,10 @@
 // the size of a dot.
 (() => {
 const plan = ridge.data;
-const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, percentOf, dollars, range, make,
-       section, longSection, quiet, bullets, warning, name, number, cell, noCell, figure, figures, table, expander, originCell, properties,
-       limitRows, fileName, header, faded, canvas, draw, axis, plain, decades, ticksAt, byteTicks, kDashes} = ridge;
+const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent,
+       percentOf, dollars, range, make, section, longSection, quiet, bullets, warning, name, number, cell, noCell,
+       figure, figures, table, expander, originCell, properties, limitRows, fileName, header, faded, canvas, draw, axis,
+       plain, decades, ticksAt, byteTicks, kDashes} = ridge;
 
 const estimated = plan.estimate_ms > 0 && plan.estimate.range_ms;
 const words = text => text.replaceAll('_', ' ');
@@ -13,9 +14,14 @@ const arithmetic = (plan.arithmetic || []).filter(one => one.percent >= 1);  // 
 function title() {
   const {device} = plan;
   const threads = device.kind === 'cpu' && say(`${plan.threads} threads`);
-  return header(fileName(plan.model),
-    [`${say('batch')} ${plan.batch}`, arithmetic.map(one => one.precision).join(', ') || plan.precision, device.name, threads, say(device.origin)].filter(part => part).join(' · '),
-    quiet('what it costs, and the least time this device needs'));
+  return header(
+      fileName(plan.model),
+      [
+        `${say('batch')} ${plan.batch}`, arithmetic.map(one => one.precision).join(', ') || plan.precision, device.name,
+        threads, say(device.origin)
+      ].filter(part => part)
+          .join(' · '),
+      quiet('what it costs, and the least time this device needs'));
 }
 
 // By the shares of their limits that publicly measured devices reach; never less than the bound.
@@ -26,11 +32,13 @@ function estimateRange() {
 
 function tiles() {
   return figures(
-    figure('bound', milliseconds, 'bound_ms', say(`limited by ${plan.limiter}`)),
-    estimated ? figure('estimate', milliseconds, 'estimate_ms', estimateRange()) : null,
-    plan.measured ? figure('measured', milliseconds, 'measured.latency_ms.p50', say(`${plan.measured.runs} runs`)) : null,
-    figure('FLOPs', flops, 'flops'), figure('parameters', count, 'params'), figure('memory', bytes, 'memory_bytes.inference'),
-    figure('ridge point', intensity, 'ridge_point', say(plan.device.origin)));
+      figure('bound', milliseconds, 'bound_ms', say(`limited by ${plan.limiter}`)),
+      estimated ? figure('estimate', milliseconds, 'estimate_ms', estimateRange()) : null,
+      plan.measured ? figure('measured', milliseconds, 'measured.latency_ms.p50', say(`${plan.measured.runs} runs`)) :
+                      null,
+      figure('FLOPs', flops, 'flops'), figure('parameters', count, 'params'),
+      figure('memory', bytes, 'memory_bytes.inference'),
+      figure('ridge point', intensity, 'ridge_point', say(plan.device.origin)));
 }
 
 // Of a bound below, an engine's call takes longer: the rate that it would allow says nothing.
@@ -39,17 +47,23 @@ const kLeastCall = 1e-3;  // [ms]
 function summary() {
   const limits = plan.device.origin;
   const rows = [
-    ['FLOPs', flops, 'flops', 'derived'], ['multiply-adds', count, 'macs', 'derived'], ['parameters', count, 'params', 'derived'],
-    ['weights', bytes, 'weight_bytes', 'derived'], ['bytes', bytes, 'bytes', 'derived'],
-    ['peak activations', bytes, 'peak_activation_bytes', 'derived'], ['memory', bytes, 'memory_bytes.inference', 'derived'],
-    ['device memory', bytes, 'device.memory_bytes', limits], ['ridge point', intensity, 'ridge_point', limits],
+    ['FLOPs', flops, 'flops', 'derived'], ['multiply-adds', count, 'macs', 'derived'],
+    ['parameters', count, 'params', 'derived'], ['weights', bytes, 'weight_bytes', 'derived'],
+    ['bytes', bytes, 'bytes', 'derived'], ['peak activations', bytes, 'peak_activation_bytes', 'derived'],
+    ['memory', bytes, 'memory_bytes.inference', 'derived'], ['device memory', bytes, 'device.memory_bytes', limits],
+    ['ridge point', intensity, 'ridge_point', limits],
     ['least time for the arithmetic', milliseconds, 'compute_bound_ms', 'derived'],
-    ['least time for the memory', milliseconds, 'memory_bound_ms', 'derived'], ['bound', milliseconds, 'bound_ms', 'derived']];
+    ['least time for the memory', milliseconds, 'memory_bound_ms', 'derived'],
+    ['bound', milliseconds, 'bound_ms', 'derived']
+  ];
   if (estimated) rows.push(['estimate', milliseconds, 'estimate_ms', 'derived']);
   if (plan.measured) rows.push(['measured', milliseconds, 'measured.latency_ms.p50', 'measured']);
   const body = rows.map(([title, show, member, origin]) => [say(title), cell(show, member), originCell(origin)]);
   if (plan.bound_ms >= kLeastCall)
-    body.push([say('at most'), make('td', rowsPerSecond(1000 * plan.batch / plan.bound_ms), {class: 'number'}), originCell('derived')]);
+    body.push([
+      say('at most'), make('td', rowsPerSecond(1000 * plan.batch / plan.bound_ms), {class: 'number'}),
+      originCell('derived')
+    ]);
   return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
 }
 
@@ -77,8 +91,12 @@ function roofline() {
     const ridge = plan.peak_flops_per_s / roof.bytes_per_s;
     const at = x => ({x, y: Math.min(plan.peak_flops_per_s, x * roof.bytes_per_s)});
     const outermost = index + 1 === plan.roofs.length;
-    return {label: `${roof.level} ${bandwidth(roof.bytes_per_s)}`, outermost, dash: outermost ? [] : kDashes[1 + index % (kDashes.length - 1)],
-            data: [at(left), at(Math.min(Math.max(ridge, left), right)), at(right)]};
+    return {
+      label: `${roof.level} ${bandwidth(roof.bytes_per_s)}`,
+      outermost,
+      dash: outermost ? [] : kDashes[1 + index % (kDashes.length - 1)],
+      data: [at(left), at(Math.min(Math.max(ridge, left), right)), at(right)]
+    };
   });
   // A top for each further precision of the model.
   const slope = plan.roofs.at(-1).bytes_per_s;
@@ -94,22 +112,38 @@ function roofline() {
     });
     const shades = [c.fourth, c.other, c.accent, c.quiet];
     const lines = roofs.map((roof, index) => ({
-      type: 'line', label: roof.label, data: roof.data, borderColor: roof.outermost ? c.text : shades[index % shades.length],
-      borderWidth: roof.outermost ? 2 : 1.5, borderDash: roof.dash, pointStyle: 'line', pointRadius: 0, pointHitRadius: 0, tension: 0,
-    }));
+                              type: 'line',
+                              label: roof.label,
+                              data: roof.data,
+                              borderColor: roof.outermost ? c.text : shades[index % shades.length],
+                              borderWidth: roof.outermost ? 2 : 1.5,
+                              borderDash: roof.dash,
+                              pointStyle: 'line',
+                              pointRadius: 0,
+                              pointHitRadius: 0,
+                              tension: 0,
+                            }));
     const about = layer => [layer.name, layer.op, flops(layer.flops), bytes(layer.bytes), intensity(layer.intensity),
                             `${say('bound')} ${milliseconds(layer.bound_ms)} (${say(`limited by ${layer.limiter}`)})`];
-    const options = plain(c, {
-      x: axis(c, 'arithmetic intensity [FLOP/byte]', {type: 'logarithmic', min: left, max: right, ticks: decades(String)}),
-      y: axis(c, 'FLOP/s', {type: 'logarithmic', min: bottom, max: top, ticks: decades(rate)}),
-    }, {filter: item => item.raw.layer !== undefined, callbacks: {label: item => about(item.raw.layer)}});
+    const options = plain(
+        c, {
+          x: axis(
+              c, 'arithmetic intensity [FLOP/byte]',
+              {type: 'logarithmic', min: left, max: right, ticks: decades(String)}),
+          y: axis(c, 'FLOP/s', {type: 'logarithmic', min: bottom, max: top, ticks: decades(rate)}),
+        },
+        {filter: item => item.raw.layer !== undefined, callbacks: {label: item => about(item.raw.layer)}});
     options.plugins.legend.labels.usePointStyle = true;  // a line's dashes and a cloud's dot
     options.plugins.legend.labels.pointStyleWidth = 34;
     const clouds = [cloud('compute', c.compute), cloud('memory', c.memory)].filter(set => set.data.length);
     return {type: 'scatter', data: {datasets: [...clouds, ...lines]}, options};
   });
-  return section('roofline', 'Roofline', box,
-    quiet('Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory; above the top some of its FLOPs are counted but not bounded, as those of LayerNormalization, or need no time, as taps on padding.'));
+  return section(
+      'roofline', 'Roofline', box,
+      quiet(
+          'Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a ' +
+              'slope its data stay in a nearer memory; above the top some of its FLOPs are counted but not bounded, ' +
+              'as those of LayerNormalization, or need no time, as taps on padding.'));
 }
 
 function memory() {
@@ -118,15 +152,34 @@ function memory() {
   const [element, box] = canvas('memory-chart', true);
   element.dataset.points = nodes.length;
   const points = nodes.map((layer, index) => ({x: index + 1, y: layer.live_bytes, layer}));
-  draw(element, c => ({
-    type: 'line',
-    data: {datasets: [{label: say('live activations'), data: points, stepped: 'middle', pointRadius: 0, pointHitRadius: 8,
-                       borderWidth: 1.5, borderColor: c.accent, backgroundColor: c.accent + '40', fill: true}]},
-    options: plain(c, {
-      x: axis(c, 'node, in the order of the file', {type: 'linear', min: 1, max: Math.max(2, nodes.length)}),
-      y: axis(c, 'bytes', {beginAtZero: true, ...byteTicks}),
-    }, {callbacks: {title: items => items[0].raw.layer.name, label: item => `${item.raw.layer.op}: ${bytes(item.raw.y)}`}}, false),
-  }));
+  draw(
+      element,
+      c => ({
+        type: 'line',
+        data: {
+          datasets: [{
+            label: say('live activations'),
+            data: points,
+            stepped: 'middle',
+            pointRadius: 0,
+            pointHitRadius: 8,
+            borderWidth: 1.5,
+            borderColor: c.accent,
+            backgroundColor: c.accent + '40',
+            fill: true
+          }]
+        },
+        options: plain(
+            c, {
+              x: axis(c, 'node, in the order of the file', {type: 'linear', min: 1, max: Math.max(2, nodes.length)}),
+              y: axis(c, 'bytes', {beginAtZero: true, ...byteTicks}),
+            },
+            {
+              callbacks:
+                  {title: items => items[0].raw.layer.name, label: item => `${item.raw.layer.op}: ${bytes(item.raw.y)}`}
+            },
+            false),
+      }));
   return section('memory', 'Memory over time', box,
     quiet('Bytes of activations that live while each node runs, each freed after its last use.'));
 }
@@ -138,28 +191,64 @@ function curve() {
   const guessed = plan.curve.some(point => point.estimate_ms);
   draw(element, c => {
     const line = (label, colour, axisName, value, dash = []) => ({
-      label: say(label), yAxisID: axisName, borderColor: colour, backgroundColor: colour, borderWidth: 2, borderDash: dash, pointRadius: 3,
-      data: plan.curve.filter(point => value(point)).map(point => ({x: point.batch, y: value(point)}))});
-    const lines = [line('rows/s at the bound', c.accent, 'y', point => point.bound_ms >= kLeastCall && point.throughput_per_s),
-                   line('bound of one run', c.memory, 'y1', point => point.bound_ms, kDashes[1])];
-    if (guessed) lines.push(line('rows/s, estimate', c.compute, 'y', point => point.estimate_ms && 1000 * point.batch / point.estimate_ms),
-                            line('one run, estimate', c.fourth, 'y1', point => point.estimate_ms, kDashes[1]));
+      label: say(label),
+      yAxisID: axisName,
+      borderColor: colour,
+      backgroundColor: colour,
+      borderWidth: 2,
+      borderDash: dash,
+      pointRadius: 3,
+      data: plan.curve.filter(point => value(point)).map(point => ({x: point.batch, y: value(point)}))
+    });
+    const lines = [
+      line('rows/s at the bound', c.accent, 'y', point => point.bound_ms >= kLeastCall && point.throughput_per_s),
+      line('bound of one run', c.memory, 'y1', point => point.bound_ms, kDashes[1])
+    ];
+    if (guessed)
+      lines.push(
+          line(
+              'rows/s, estimate', c.compute, 'y', point => point.estimate_ms && 1000 * point.batch / point.estimate_ms),
+          line('one run, estimate', c.fourth, 'y1', point => point.estimate_ms, kDashes[1]));
     return {
-      type: 'line', data: {datasets: lines},
-      options: plain(c, {
-        x: axis(c, 'batch', {type: 'logarithmic', ...ticksAt(plan.curve.map(point => point.batch))}),
-        y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
-        y1: axis(c, 'one run', {position: 'right', beginAtZero: true, grid: {drawOnChartArea: false}, ticks: {callback: milliseconds}}),
-      }, {callbacks: {label: item => `${item.dataset.label}${colon()}${item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`}}),
+      type: 'line',
+      data: {datasets: lines},
+      options: plain(
+          c, {
+            x: axis(c, 'batch', {type: 'logarithmic', ...ticksAt(plan.curve.map(point => point.batch))}),
+            y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
+            y1: axis(c, 'one run', {
+              position: 'right',
+              beginAtZero: true,
+              grid: {drawOnChartArea: false},
+              ticks: {callback: milliseconds}
+            }),
+          },
+          {
+            callbacks: {
+              label: item => `${item.dataset.label}${colon()}${
+                  item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`
+            }
+          }),
     };
   });
-  const rows = plan.curve.map((point, i) => [
-    cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.bound_ms`), point.bound_ms >= kLeastCall ? cell(rowsPerSecond, `curve.${i}.throughput_per_s`) : noCell(),
-    ...(guessed ? [cell(milliseconds, `curve.${i}.estimate_ms`),
-                   make('td', point.estimate_ms ? rowsPerSecond(1000 * point.batch / point.estimate_ms) : '–', {class: 'number'})] : []),
-    cell(bytes, `curve.${i}.memory_bytes`), say(point.fits === false ? 'does not fit' : point.limiter)]);
-  return section('curve', 'Batch', box, quiet('At the bound: no engine on this device is faster.'),
-                 table(['#batch', '#bound', '#at most', ...(guessed ? ['#estimate', '#estimate'] : []), '#memory', 'limiter'], rows));
+  const rows = plan.curve.map(
+      (point, i) =>
+          [cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.bound_ms`),
+           point.bound_ms >= kLeastCall ? cell(rowsPerSecond, `curve.${i}.throughput_per_s`) : noCell(),
+           ...(guessed ?
+                   [
+                     cell(milliseconds, `curve.${i}.estimate_ms`),
+                     make(
+                         'td', point.estimate_ms ? rowsPerSecond(1000 * point.batch / point.estimate_ms) : '–',
+                         {class: 'number'})
+                   ] :
+                   []),
+           cell(bytes, `curve.${i}.memory_bytes`), say(point.fits === false ? 'does not fit' : point.limiter)]);
+  return section(
+      'curve', 'Batch', box, quiet('At the bound: no engine on this device is faster.'),
+      table(
+          ['#batch', '#bound', '#at most', ...(guessed ? ['#estimate', '#estimate'] : []), '#memory', 'limiter'],
+          rows));
 }
 
 function estimate() {
@@ -176,70 +265,103 @@ const parts = (object, prefix, names) => names.filter(part => typeof object[part
 function inferenceMemory() {
   const answer = plan.memory;
   if (!answer) return null;
-  return properties('inference-memory', 'Memory before loading', [
-    ...parts(answer, 'memory', ['runtime', 'context', 'weights', 'activations', 'workspace', 'inputs', 'arena_slack', 'retained', 'resident',
-                                'loading_peak', 'peak']),
-    ['memory limit', bytes, 'memory.limit', 'given', answer.limit_origin],
-    ['largest batch', String, 'max_batch', 'derived'], ['instances that fit', String, 'memory.instances', 'derived']],
-    answer.fits ? null : warning('does not fit'));
+  return properties(
+      'inference-memory', 'Memory before loading',
+      [
+        ...parts(
+            answer, 'memory',
+            [
+              'runtime', 'context', 'weights', 'activations', 'workspace', 'inputs', 'arena_slack', 'retained',
+              'resident', 'loading_peak', 'peak'
+            ]),
+        ['memory limit', bytes, 'memory.limit', 'given', answer.limit_origin],
+        ['largest batch', String, 'max_batch', 'derived'], ['instances that fit', String, 'memory.instances', 'derived']
+      ],
+      answer.fits ? null : warning('does not fit'));
 }
 
 // "accumulate 4" of the set-up; a switch by its name.
-const choice = ([key, value]) => typeof value === 'string' ? `${say(words(key))} ${value}` : value === true ? say(words(key)) : `${say(words(key))} ${value}`;
+const choice = ([key, value]) => typeof value === 'string' ? `${say(words(key))} ${value}` :
+    value === true ? say(words(key)) :
+                     `${say(words(key))} ${value}`;
 
 function training() {
   const answer = plan.training;
   if (!answer) return null;
-  const setup = make('p', Object.entries(answer.setup).filter(([, value]) => value).map(choice).join(' · '), {class: 'quiet'});
+  const setup =
+      make('p', Object.entries(answer.setup).filter(([, value]) => value).map(choice).join(' · '), {class: 'quiet'});
   const rows = answer.curve.map((point, index) => [
     cell(String, `training.curve.${index}.batch`), cell(bytes, `training.curve.${index}.memory_bytes.activations`),
     cell(bytes, `training.curve.${index}.memory_bytes.total`),
     say(point.fits ? '' : 'does not fit')]);
-  return properties('training', 'Training', [
-    ...parts(answer.memory_bytes, 'training.memory_bytes', ['parameters', 'gradients', 'optimiser', 'activations', 'working', 'total', 'host']),
-    ['largest batch', String, 'training.max_batch', 'derived']], setup,
-    table(['#batch', '#activations', '#total', ''], rows), (answer.notes || []).map(quiet));
+  return properties(
+      'training', 'Training',
+      [
+        ...parts(
+            answer.memory_bytes, 'training.memory_bytes',
+            ['parameters', 'gradients', 'optimiser', 'activations', 'working', 'total', 'host']),
+        ['largest batch', String, 'training.max_batch', 'derived']
+      ],
+      setup, table(['#batch', '#activations', '#total', ''], rows), (answer.notes || []).map(quiet));
 }
 
 function load() {
   const answer = plan.load;
   if (!answer) return null;
   const of = (title, member, show, origin = 'derived', source = '') => [title, show, 'load.' + member, origin, source];
-  return properties('load', 'Load', [
-    of('arrival rate', 'goal.rows_per_s', rowsPerSecond, 'given'), of('goal for p99', 'goal.p99_ms', milliseconds, 'given'),
-    of('highest utilisation', 'goal.most_utilisation', percent, 'assumed'), of('batch', 'batch', String),
-    of('time of one run', 'service_ms', milliseconds, '', answer.basis), of('instances', 'instances', String),
-    of('utilisation', 'utilisation', percent), of('instances per machine', 'instances_per_machine', String),
-    of('machines', 'machines', String), of('mean wait', 'mean_wait_ms', milliseconds), of('99th percentile of the wait', 'p99_wait_ms', milliseconds),
-    of('99th percentile of the answer', 'p99_ms', milliseconds)],
-    answer.met ? null : warning(answer.reason));
+  return properties(
+      'load', 'Load',
+      [
+        of('arrival rate', 'goal.rows_per_s', rowsPerSecond, 'given'),
+        of('goal for p99', 'goal.p99_ms', milliseconds, 'given'),
+        of('highest utilisation', 'goal.most_utilisation', percent, 'assumed'), of('batch', 'batch', String),
+        of('time of one run', 'service_ms', milliseconds, '', answer.basis), of('instances', 'instances', String),
+        of('utilisation', 'utilisation', percent), of('instances per machine', 'instances_per_machine', String),
+        of('machines', 'machines', String), of('mean wait', 'mean_wait_ms', milliseconds),
+        of('99th percentile of the wait', 'p99_wait_ms', milliseconds),
+        of('99th percentile of the answer', 'p99_ms', milliseconds)
+      ],
+      answer.met ? null : warning(answer.reason));
 }
 
 function cost() {
   const answer = plan.cost;
   if (!answer) return null;
   const of = (title, member, show, origin = 'derived', source = '') => [title, show, 'cost.' + member, origin, source];
-  const given = Object.entries(answer.inputs).map(([key, input]) =>
-    [words(key), value => `${Number(value.toPrecision(3))} ${say(input.unit)}`.trim(), `cost.inputs.${key}.value`, input.origin, input.source]);
-  return properties('cost', 'Energy and cost', [
-    of('batch', 'batch', String), of('time of one run', 'service_ms', milliseconds, '', answer.basis),
-    of('rows while at work', 'rows_per_s', rowsPerSecond), of('energy per row', 'joules_per_row', ridge.joules),
-    of('energy per million rows, at the meter', 'kwh_per_million', value => digits(value) + ' kWh'),
-    of('renting, per million rows', 'renting_usd_per_million', dollars), of('owning, per million rows', 'owning_usd_per_million', dollars),
-    of('renting, per hour', 'renting_usd_per_hour', dollars), of('owning, per hour', 'owning_usd_per_hour', dollars),
-    of('break-even', 'break_even_months', value => say(`${digits(value)} months`)), ...given],
-    answer.verdict ? make('p', say(answer.verdict)) : null);
+  const given = Object.entries(answer.inputs)
+                    .map(
+                        ([key, input]) =>
+                            [words(key), value => `${Number(value.toPrecision(3))} ${say(input.unit)}`.trim(),
+                             `cost.inputs.${key}.value`, input.origin, input.source]);
+  return properties(
+      'cost', 'Energy and cost',
+      [
+        of('batch', 'batch', String), of('time of one run', 'service_ms', milliseconds, '', answer.basis),
+        of('rows while at work', 'rows_per_s', rowsPerSecond), of('energy per row', 'joules_per_row', ridge.joules),
+        of('energy per million rows, at the meter', 'kwh_per_million', value => digits(value) + ' kWh'),
+        of('renting, per million rows', 'renting_usd_per_million', dollars),
+        of('owning, per million rows', 'owning_usd_per_million', dollars),
+        of('renting, per hour', 'renting_usd_per_hour', dollars),
+        of('owning, per hour', 'owning_usd_per_hour', dollars),
+        of('break-even', 'break_even_months', value => say(`${digits(value)} months`)), ...given
+      ],
+      answer.verdict ? make('p', say(answer.verdict)) : null);
 }
 
 function layers() {
   const order = plan.layers.map((layer, index) => [layer, index]).filter(([layer]) => layer.runs !== false)
     .sort((a, b) => b[0].bound_ms - a[0].bound_ms);
-  const rows = order.map(([layer, index]) => [
-    name(layer.name), layer.op,
-    cell(flops, `layers.${index}.flops`), cell(bytes, `layers.${index}.bytes`), cell(digits, `layers.${index}.intensity`),
-    cell(milliseconds, `layers.${index}.bound_ms`), say(layer.limiter)]);
-  return longSection('layers', 'Layers', expander(`all ${rows.length} layers`,
-    table(['layer', 'operator', '#FLOPs', '#bytes', '#arithmetic intensity', '#bound', 'limiter'], rows), rows.length <= 30));
+  const rows = order.map(
+      ([layer, index]) =>
+          [name(layer.name), layer.op, cell(flops, `layers.${index}.flops`), cell(bytes, `layers.${index}.bytes`),
+           cell(digits, `layers.${index}.intensity`), cell(milliseconds, `layers.${index}.bound_ms`),
+           say(layer.limiter)]);
+  return longSection(
+      'layers', 'Layers',
+      expander(
+          `all ${rows.length} layers`,
+          table(['layer', 'operator', '#FLOPs', '#bytes', '#arithmetic intensity', '#bound', 'limiter'], rows),
+          rows.length <= 30));
 }
 
 function notes() {
@@ -247,8 +369,17 @@ function notes() {
   return section('notes', 'Notes', bullets(plan.notes));
 }
 
-ridge.page(() => [
-  title(), tiles(), roofline(), memory(), curve(), ridge.halves(summary(), limits(), inferenceMemory(), training(), load()), cost(), estimate(),
-  layers(), notes(),
+ridge.page(
+    () =>
+        [title(),
+         tiles(),
+         roofline(),
+         memory(),
+         curve(),
+         ridge.halves(summary(), limits(), inferenceMemory(), training(), load()),
+         cost(),
+         estimate(),
+         layers(),
+         notes(),
 ]);
 })();

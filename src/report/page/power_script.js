@@ -2,8 +2,8 @@
 (() => {
 
 const sweep = ridge.data;
-const {say, colon, digits, rate, flops, plusMinus, watts, make, section, quiet, warning, name, prose, known, number, cell, noCell, figure, figures, table, header,
-       disturbed, faded, canvas, draw, axis, plain} = ridge;
+const {say, colon, digits, rate, flops, plusMinus, watts, make, section, quiet, warning, name, prose, known, number,
+       cell, noCell, figure, figures, table, header, disturbed, faded, canvas, draw, axis, plain} = ridge;
 
 const points = sweep.points.map((point, i) => ({...point, member: `points.${i}`}));
 const rising = [...points].sort((a, b) => a.limit_w - b.limit_w);
@@ -17,13 +17,18 @@ const pays = point => [sweep.best_per_watt_w, sweep.within_5_percent_of_peak_w].
 const reference = points.find(point => point.limit_w === sweep.reference_limit_w);
 
 function title() {
-  const end = sweep.interrupted ? 'interrupted' : sweep.converged ? '' : 'time was up before every rate was known to 2 %';
+  const end = sweep.interrupted ? 'interrupted' :
+      sweep.converged           ? '' :
+                                  'time was up before every rate was known to 2 %';
   return [
-    header(sweep.device, name(sweep.workload, 'p'), quiet(`${sweep.rounds} rounds`), end ? warning(end) : null, disturbed(sweep.disturbance)),
-    figures(figure('most work per joule', watts, 'best_per_watt_w'),
-            figure('lowest power limit within 5 % of the peak', watts, 'within_5_percent_of_peak_w'),
-            figure('compared with', watts, 'reference_limit_w'),
-            reference ? figure('performance there', work, `${reference.member}.rate_per_s`) : null),
+    header(
+        sweep.device, name(sweep.workload, 'p'), quiet(`${sweep.rounds} rounds`), end ? warning(end) : null,
+        disturbed(sweep.disturbance)),
+    figures(
+        figure('most work per joule', watts, 'best_per_watt_w'),
+        figure('lowest power limit within 5 % of the peak', watts, 'within_5_percent_of_peak_w'),
+        figure('compared with', watts, 'reference_limit_w'),
+        reference ? figure('performance there', work, `${reference.member}.rate_per_s`) : null),
   ];
 }
 
@@ -40,69 +45,121 @@ function chart(id, title, datasets, scales, format, legend = true) {
   const [element, box] = canvas(id, true);
   const label = item => `${item.dataset.label}${colon()}${[item.raw.y].flat().map(format(item.dataset)).join(' – ')}`;
   draw(element, c => ({
-    type: 'bar', data: {datasets: datasets(c)},
-    options: {...plain(c, scales(c), {callbacks: {title: items => watts(items[0].raw.x), label}}, legend), parsing: true, normalized: false},
-  }));
+                  type: 'bar',
+                  data: {datasets: datasets(c)},
+                  options: {
+                    ...plain(c, scales(c), {callbacks: {title: items => watts(items[0].raw.x), label}}, legend),
+                    parsing: true,
+                    normalized: false
+                  },
+                }));
   return make('div', null, {class: 'case'}, make('h3', say(title)), box);
 }
 
 const judged = sweep.claims.filter(claim => claim.relative !== null);
 
 function performance() {
-  return chart('performance-chart', 'Performance', c => [
-    curve(c, 'relative', c.accent, point => point.relative),
-    {label: say('95 % interval'), data: rising.map(point => ({x: point.limit_w, y: [point.relative_low, point.relative_high]})),
-     grouped: false, barThickness: 4, minBarLength: 2, backgroundColor: faded(c.accent)},
-    ...(judged.length ? [{type: 'line', label: say('L18, measured'), showLine: false, pointStyle: 'rectRot', pointRadius: 6, borderColor: c.compute,
-      backgroundColor: c.compute, data: judged.map(claim => ({x: claim.share_of_default_limit * sweep.reference_limit_w, y: claim.relative}))}] : []),
-  ], c => ({x: limits(c), y: upwards(c, percent)}), () => percent);
+  return chart(
+      'performance-chart', 'Performance',
+      c =>
+          [curve(c, 'relative', c.accent, point => point.relative),
+           {
+             label: say('95 % interval'),
+             data: rising.map(point => ({x: point.limit_w, y: [point.relative_low, point.relative_high]})),
+             grouped: false,
+             barThickness: 4,
+             minBarLength: 2,
+             backgroundColor: faded(c.accent)
+           },
+           ...(judged.length ? [{
+             type: 'line',
+             label: say('L18, measured'),
+             showLine: false,
+             pointStyle: 'rectRot',
+             pointRadius: 6,
+             borderColor: c.compute,
+             backgroundColor: c.compute,
+             data: judged.map(claim => ({x: claim.share_of_default_limit * sweep.reference_limit_w, y: claim.relative}))
+           }] :
+                               []),
+  ],
+      c => ({x: limits(c), y: upwards(c, percent)}), () => percent);
 }
 
 function energy() {
   if (!points.some(point => positive(point.per_joule))) return null;
-  return chart('energy-chart', 'Work per joule', c => [curve(c, 'measured', c.memory, point => positive(point.per_joule))],
-               c => ({x: limits(c), y: upwards(c, perJoule)}), () => perJoule, false);
+  return chart(
+      'energy-chart', 'Work per joule', c => [curve(c, 'measured', c.memory, point => positive(point.per_joule))],
+      c => ({x: limits(c), y: upwards(c, perJoule)}), () => perJoule, false);
 }
 
 function drawn() {
   if (!points.some(point => positive(point.power_w))) return null;
-  return chart('draw-chart', 'Power draw', c => [
-    curve(c, 'measured', c.compute, point => positive(point.power_w)),
-    curve(c, 'the power limit itself', c.other, point => point.limit_w, {borderDash: [5, 4], borderWidth: 1, pointRadius: 0}),
-  ], c => ({x: limits(c), y: upwards(c, watts)}), () => watts);
+  return chart(
+      'draw-chart', 'Power draw',
+      c =>
+          [curve(c, 'measured', c.compute, point => positive(point.power_w)),
+           curve(
+               c, 'the power limit itself', c.other, point => point.limit_w,
+               {borderDash: [5, 4], borderWidth: 1, pointRadius: 0}),
+  ],
+      c => ({x: limits(c), y: upwards(c, watts)}), () => watts);
 }
 
 function heat() {
   if (!points.some(point => known(point.temperature_c) || known(point.clock_mhz))) return null;
   const clock = {yAxisID: 'clock'};
-  return chart('heat-chart', 'Temperature and clock', c => [
-    curve(c, 'temperature', c.warn, point => point.temperature_c),
-    curve(c, 'clock', c.memory, point => point.clock_mhz, clock),
-  ].filter(set => set.data.length), c => ({
-    x: limits(c), y: upwards(c, celsius),
-    ...(points.some(point => known(point.clock_mhz)) ? {clock: upwards(c, megahertz, {position: 'right', grid: {display: false}})} : {}),
-  }), set => set.yAxisID === 'clock' ? megahertz : celsius);
+  return chart(
+      'heat-chart', 'Temperature and clock',
+      c => [curve(c, 'temperature', c.warn, point => point.temperature_c),
+            curve(c, 'clock', c.memory, point => point.clock_mhz, clock),
+  ].filter(set => set.data.length),
+      c => ({
+        x: limits(c),
+        y: upwards(c, celsius),
+        ...(points.some(point => known(point.clock_mhz)) ?
+                {clock: upwards(c, megahertz, {position: 'right', grid: {display: false}})} :
+                {}),
+      }),
+      set => set.yAxisID === 'clock' ? megahertz : celsius);
 }
 
 function curves() {
-  return section('curves', 'Every power limit',
-    quiet('Medians of all rounds, relative to the compared power limit within each round. The large dots are the power limits that pay.'),
-    make('div', null, {class: 'cases'}, performance(), energy(), drawn(), heat()), rows());
+  return section(
+      'curves', 'Every power limit',
+      quiet(
+          'Medians of all rounds, relative to the compared power limit within each round. The large dots are the ' +
+              'power limits that pay.'),
+      make('div', null, {class: 'cases'}, performance(), energy(), drawn(), heat()), rows());
 }
 
 function rows() {
   const marks = point => [...(point.limit_w === sweep.best_per_watt_w ? [say('most work per joule')] : []),
-                          ...(point.limit_w === sweep.within_5_percent_of_peak_w ? [say('lowest power limit within 5 % of the peak')] : [])].join(ridge.comma());
+                          ...(point.limit_w === sweep.within_5_percent_of_peak_w ?
+                                  [say('lowest power limit within 5 % of the peak')] :
+                                  [])]
+                             .join(ridge.comma());
   const body = points.map(point => {
     const of = (name, format, drawn = true) => drawn ? cell(format, `${point.member}.${name}`) : noCell();
     return [
-      of('limit_w', watts), of('rate_per_s', work), of('relative', percent), of('relative_low', percent), of('relative_high', percent),
-      of('power_w', watts, point.power_w > 0), of('power_spread_percent', plusMinus, point.power_w > 0),
-      of('per_joule', perJoule, point.per_joule > 0), of('temperature_c', celsius), of('clock_mhz', megahertz), make('td', ridge.listed(point.slowed_by.map(say)) || '–', {class: 'name'}), make('td', marks(point), {class: 'name'})];
+      of('limit_w', watts), of('rate_per_s', work), of('relative', percent), of('relative_low', percent),
+      of('relative_high', percent), of('power_w', watts, point.power_w > 0),
+      of('power_spread_percent', plusMinus, point.power_w > 0), of('per_joule', perJoule, point.per_joule > 0),
+      of('temperature_c', celsius), of('clock_mhz', megahertz),
+      make('td', ridge.listed(point.slowed_by.map(say)) || '–', {class: 'name'}),
+      make('td', marks(point), {class: 'name'})
+    ];
   });
   const origin = sweep.power_origin === 'energy counter' ? 'by the energy counter' : 'by samples every 0.1 s';
-  return make('div', null, {}, table(['#power limit', '#performance', '#relative', '#≥', '#≤', '#power draw', '#spread', '#per joule', '#hottest', '#clock', 'slowed by', ''], body),
-              quiet(`power draw: measured, ${origin}`));
+  return make(
+      'div', null, {},
+      table(
+          [
+            '#power limit', '#performance', '#relative', '#≥', '#≤', '#power draw', '#spread', '#per joule', '#hottest',
+            '#clock', 'slowed by', ''
+          ],
+          body),
+      quiet(`power draw: measured, ${origin}`));
 }
 
 function claims() {
