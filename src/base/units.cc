@@ -6,8 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ranges>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace ridge {
 namespace {
@@ -60,7 +61,9 @@ Result<Precision> precision_from_name(std::string_view name) {
   const auto computes_models = [](const auto& row) {
     return row.first != Precision::kFp16Fp32 && row.first != Precision::kFp4;
   };
-  return from_name<Precision>(kPrecisions | std::views::filter(computes_models), name, "precision");
+  std::vector<std::pair<Precision, std::string_view>> known;
+  std::copy_if(kPrecisions.begin(), kPrecisions.end(), std::back_inserter(known), computes_models);
+  return from_name<Precision>(known, name, "precision");
 }
 Result<Precision> peak_precision_from_name(std::string_view name) {
   return from_name<Precision>(kPrecisions, name, "arithmetic");
