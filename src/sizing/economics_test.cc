@@ -20,7 +20,7 @@ EconomicInputs t4() {
   in.load_factor = input("load_factor", 0.8);
   in.idle_factor = input("idle_factor", 0.2);
   in.pue = input("pue", 1.5);
-  in.kwh_usd = input("kwh", 0.2);
+  in.kwh_usd = input("electricity", 0.2);
   in.years = input("years", 4);
   in.utilisation = input("utilisation", 0.5);
   in.staff_share = input("staff_share", 0.1);
@@ -84,7 +84,7 @@ TEST(Economics, TheJsonHasInputsByTheirNamesAndNullForWhatIsNotKnown) {
   EconomicInputs in = t4();
   in.price_usd.reset();
   const Json json = json_of(economics(in));
-  EXPECT_EQ(json["inputs"]["kwh"]["value"], 0.2);
+  EXPECT_EQ(json["inputs"]["electricity"]["value"], 0.2);
   EXPECT_EQ(json["inputs"]["hour"]["origin"], "assumed");
   EXPECT_FALSE(json["inputs"].contains("price"));
   EXPECT_TRUE(json["owning_usd_per_hour"].is_null());
