@@ -24,11 +24,14 @@ std::string_view name_of(const Table& table, Key key) {
   return {};
 }
 
-// The key that has `name`, or an error that lists the names; `what` names their kind ("precision").
+// The key that has `name`, or an error that lists the names; `what` names their kind ("precision"). Keys without
+// `counts` are not known.
 template <typename Key, typename Table>
-Result<Key> from_name(Table&& table, std::string_view name, std::string_view what) {
+Result<Key> from_name(
+    const Table& table, std::string_view name, std::string_view what, bool (*counts)(Key) = [](Key) { return true; }) {
   std::string known;
   for (const auto& [key, candidate] : table) {
+    if (!counts(key)) continue;
     if (candidate == name) return key;
     known += (known.empty() ? "" : ", ") + std::string(candidate);
   }

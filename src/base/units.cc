@@ -6,9 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <utility>
-#include <vector>
 
 namespace ridge {
 namespace {
@@ -58,12 +56,8 @@ std::string_view origin_name(Origin origin) { return name_of(kOrigins, origin); 
 NameTable<Precision> names_of(Precision) { return kPrecisions; }
 std::string_view precision_name(Precision precision) { return name_of(kPrecisions, precision); }
 Result<Precision> precision_from_name(std::string_view name) {
-  const auto computes_models = [](const auto& row) {
-    return row.first != Precision::kFp16Fp32 && row.first != Precision::kFp4;
-  };
-  std::vector<std::pair<Precision, std::string_view>> known;
-  std::copy_if(kPrecisions.begin(), kPrecisions.end(), std::back_inserter(known), computes_models);
-  return from_name<Precision>(known, name, "precision");
+  return from_name<Precision>(kPrecisions, name, "precision",
+                              [](Precision p) { return p != Precision::kFp16Fp32 && p != Precision::kFp4; });
 }
 Result<Precision> peak_precision_from_name(std::string_view name) {
   return from_name<Precision>(kPrecisions, name, "arithmetic");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "checkpoint/graph_folder.h"
 #include "engine/decoder.h"
@@ -34,10 +33,8 @@ Result<WeightFormat> form_of_graph(const std::string& folder) {
 
 std::vector<WeightFormat> weight_forms() { return {kForms.begin(), kForms.end()}; }
 Result<WeightFormat> weight_form(std::string_view name) {
-  const auto is_run = [](const auto& row) { return std::ranges::find(kForms, row.first) != kForms.end(); };
-  std::vector<std::pair<WeightFormat, std::string_view>> known;
-  std::ranges::copy_if(names_of(WeightFormat()), std::back_inserter(known), is_run);
-  return from_name<WeightFormat>(known, name, "form of weights");
+  return from_name<WeightFormat>(names_of(WeightFormat()), name, "form of weights",
+                                 [](WeightFormat form) { return std::ranges::count(kForms, form) > 0; });
 }
 NameTable<CacheForm> names_of(CacheForm) { return kCacheForms; }
 Result<CacheForm> cache_form(std::string_view name) {
