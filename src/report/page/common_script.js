@@ -297,6 +297,38 @@ const byteTicks = {
     const step = 2 ** Math.ceil(Math.log2(Math.max(1, scale.max / 6)));
     scale.ticks = Array.from({length: Math.floor(scale.max / step) + 1}, (_, i) => ({value: i * step}));
   }};
+// Over the batch: rows/s on the left ('y'), the time of one run on the right ('y1').
+const batchLine = (label, colour, axisName, points, value, dash = []) => ({
+  label: say(label),
+  yAxisID: axisName,
+  borderColor: colour,
+  backgroundColor: colour,
+  borderWidth: 2,
+  borderDash: dash,
+  pointRadius: 3,
+  data: points.map(point => ({x: point.batch, y: value(point)}))
+});
+const batchChart = (c, points, lines) => ({
+  type: 'line',
+  data: {datasets: lines},
+  options: plain(
+      c, {
+        x: axis(c, 'batch', {type: 'logarithmic', ...ticksAt(points.map(point => point.batch))}),
+        y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
+        y1: axis(c, 'one run', {
+          position: 'right',
+          beginAtZero: true,
+          grid: {drawOnChartArea: false},
+          ticks: {callback: milliseconds}
+        }),
+      },
+      {
+        callbacks: {
+          label: item => `${item.dataset.label}${colon()}${
+              item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`
+        }
+      })
+});
 // Horizontal bars: `sets` gives, in the current colours, [label, values, colour, more].
 const barChart = (id, names, sets, format, title = '') => {
   const [element, box] = tallCanvas(id, names.length);
@@ -452,6 +484,8 @@ return {
   thirds,
   fifths,
   ticksAt,
+  batchLine,
+  batchChart,
   byteTicks,
   barChart,
   kDashes,

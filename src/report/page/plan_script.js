@@ -2,10 +2,10 @@
 // the size of a dot.
 (() => {
 const plan = ridge.data;
-const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent,
-       percentOf, dollars, range, make, section, longSection, quiet, bullets, warning, name, number, cell, noCell,
-       figure, figures, table, expander, originCell, properties, limitRows, fileName, header, faded, canvas, draw, axis,
-       plain, decades, ticksAt, byteTicks, kDashes} = ridge;
+const {say, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, percentOf,
+       dollars, range, make, section, longSection, quiet, bullets, warning, name, number, cell, noCell, figure, figures,
+       table, expander, originCell, properties, limitRows, fileName, header, faded, canvas, draw, axis, plain, decades,
+       byteTicks, kDashes, batchLine, batchChart} = ridge;
 
 const estimated = plan.estimate_ms > 0 && plan.estimate.range_ms;
 const words = text => text.replaceAll('_', ' ');
@@ -190,16 +190,8 @@ function curve() {
   element.dataset.points = plan.curve.length;
   const guessed = plan.curve.some(point => point.estimate_ms);
   draw(element, c => {
-    const line = (label, colour, axisName, value, dash = []) => ({
-      label: say(label),
-      yAxisID: axisName,
-      borderColor: colour,
-      backgroundColor: colour,
-      borderWidth: 2,
-      borderDash: dash,
-      pointRadius: 3,
-      data: plan.curve.filter(point => value(point)).map(point => ({x: point.batch, y: value(point)}))
-    });
+    const line = (label, colour, axisName, value, dash) =>
+        batchLine(label, colour, axisName, plan.curve.filter(value), value, dash);
     const lines = [
       line('rows/s at the bound', c.accent, 'y', point => point.bound_ms >= kLeastCall && point.throughput_per_s),
       line('bound of one run', c.memory, 'y1', point => point.bound_ms, kDashes[1])
@@ -209,27 +201,7 @@ function curve() {
           line(
               'rows/s, estimate', c.compute, 'y', point => point.estimate_ms && 1000 * point.batch / point.estimate_ms),
           line('one run, estimate', c.fourth, 'y1', point => point.estimate_ms, kDashes[1]));
-    return {
-      type: 'line',
-      data: {datasets: lines},
-      options: plain(
-          c, {
-            x: axis(c, 'batch', {type: 'logarithmic', ...ticksAt(plan.curve.map(point => point.batch))}),
-            y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
-            y1: axis(c, 'one run', {
-              position: 'right',
-              beginAtZero: true,
-              grid: {drawOnChartArea: false},
-              ticks: {callback: milliseconds}
-            }),
-          },
-          {
-            callbacks: {
-              label: item => `${item.dataset.label}${colon()}${
-                  item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`
-            }
-          }),
-    };
+    return batchChart(c, plan.curve, lines);
   });
   const rows = plan.curve.map(
       (point, i) =>

@@ -4,8 +4,8 @@
 const tuning = ridge.data;
 const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, ratio, joules, plainNumber,
        range, make, section, longSection, quiet, bullets, name, prose, known, number, cell, noCell, figure, figures,
-       table, expander, fileName, header, disturbed, faded, canvas, draw, axis, plain, bars, decades, thirds, ticksAt,
-       kDashes, staircase, span, whiskers, ends, count} = ridge;
+       table, expander, fileName, header, disturbed, faded, canvas, draw, axis, plain, bars, decades, thirds, kDashes,
+       staircase, span, whiskers, ends, count, batchLine, batchChart} = ridge;
 
 // The gain's 95 % interval, where it was measured.
 // Ends of few rounds that are this far apart say nothing.
@@ -230,16 +230,7 @@ function curve() {
   const [element, box] = canvas('batch-chart', true);
   element.dataset.points = points.length;
   draw(element, c => {
-    const line = (label, colour, axisName, value, dash = []) => ({
-      label: say(label),
-      yAxisID: axisName,
-      borderColor: colour,
-      backgroundColor: colour,
-      borderWidth: 2,
-      borderDash: dash,
-      pointRadius: 3,
-      data: points.map(point => ({x: point.batch, y: value(point)}))
-    });
+    const line = (label, colour, axisName, value, dash) => batchLine(label, colour, axisName, points, value, dash);
     const lines = [line('throughput', c.accent, 'y', point => point.throughput_per_s),
                    line('median of one run', c.memory, 'y1', point => point.latency_ms.p50),
                    line('p99 of one run', c.compute, 'y1', point => point.latency_ms.p99, kDashes[1])];
@@ -257,27 +248,7 @@ function curve() {
       }
     ];
     lines.push(...errors.filter(error => error.data.length));
-    return {
-      type: 'line',
-      data: {datasets: lines},
-      options: plain(
-          c, {
-            x: axis(c, 'batch', {type: 'logarithmic', ...ticksAt(points.map(point => point.batch))}),
-            y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
-            y1: axis(c, 'one run', {
-              position: 'right',
-              beginAtZero: true,
-              grid: {drawOnChartArea: false},
-              ticks: {callback: milliseconds}
-            }),
-          },
-          {
-            callbacks: {
-              label: item => `${item.dataset.label}${colon()}${
-                  item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`
-            }
-          }),
-    };
+    return batchChart(c, points, lines);
   });
   const rows = points.map((point, i) => [
     cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.latency_ms.p50`),
