@@ -24,14 +24,13 @@ std::string_view name_of(const Table& table, Key key) {
   return {};
 }
 
-// The key that has `name`, or an error that lists the names; `what` names their kind ("precision"). Keys without
-// `counts` are not known.
+// The key that has `name`, or an error that lists the names; `what` names their kind ("precision"). Keys that
+// `counts` refuses are not known.
 template <typename Key, typename Table>
-Result<Key> from_name(
-    const Table& table, std::string_view name, std::string_view what, bool (*counts)(Key) = [](Key) { return true; }) {
+Result<Key> from_name(const Table& table, std::string_view name, std::string_view what, bool (*counts)(Key) = nullptr) {
   std::string known;
   for (const auto& [key, candidate] : table) {
-    if (!counts(key)) continue;
+    if (counts != nullptr && !counts(key)) continue;
     if (candidate == name) return key;
     known += (known.empty() ? "" : ", ") + std::string(candidate);
   }
