@@ -53,6 +53,15 @@ Result<std::string> read_file(const std::string& path, int64_t most_bytes) {
   }
 }
 
+FileStamp stamp_of(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  return {.device = found.st_dev,
+          .inode = found.st_ino,
+          .size_bytes = found.st_size,
+          .changed_ns = int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
 std::string text_or_empty(const std::string& path) {
   Result<std::string> text = read_file(path);
   return text ? std::move(*text) : std::string();

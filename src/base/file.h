@@ -18,6 +18,13 @@ constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
 Result<Descriptor> open_regular_file(const std::string& path);
 // Errors are those of open_regular_file(); kExhausted: the file is larger than `most_bytes`.
 Result<std::string> read_file(const std::string& path, int64_t most_bytes = kLargestFile);
+// Tells two contents of a file apart; links are followed. All zero: it cannot be seen.
+struct FileStamp {
+  uint64_t device = 0, inode = 0;
+  int64_t size_bytes = 0, changed_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+FileStamp stamp_of(const std::string& path);
 // Reads a file that may be missing: "" if it cannot be read.
 std::string text_or_empty(const std::string& path);
 // Before work whose result is written: checks that the folder, or the nearest one above it, can be written.

@@ -6,15 +6,7 @@ namespace ridge::front {
 
 std::vector<FileStamp> stamps_of(const std::vector<std::string>& files) {
   std::vector<FileStamp> stamps;
-  for (const std::string& file : files) {
-    FileStamp& stamp = stamps.emplace_back();
-    struct stat found {};
-    if (::stat(file.c_str(), &found) != 0) continue;
-    stamp = {.device = found.st_dev,
-             .inode = found.st_ino,
-             .size_bytes = found.st_size,
-             .changed_ns = int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
-  }
+  for (const std::string& file : files) stamps.push_back(stamp_of(file));
   return stamps;
 }
 

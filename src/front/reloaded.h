@@ -3,25 +3,19 @@
 // Unusable files leave the value as it is, with one warning. Readers hold snapshots. Thread-safe, but look().
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/result.h"
 
 namespace ridge::front {
 
-// Tells two contents of a file apart; links are followed. All zero: it cannot be seen.
-struct FileStamp {
-  uint64_t device = 0, inode = 0;
-  int64_t size_bytes = 0, changed_ns = 0;
-  bool operator==(const FileStamp&) const = default;
-};
 std::vector<FileStamp> stamps_of(const std::vector<std::string>& files);
 
 // A warning if users other than the owner and the group may read it: `what` is "the key (--tls-key)".

@@ -27,17 +27,16 @@ FileLock::FileLock(const std::string& lock_file) {
   std::error_code failure;
   std::filesystem::create_directories(std::filesystem::path(lock_file).parent_path(), failure);
   file_ = Descriptor(open(lock_file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
-  if (!file_ || flock(file_.number(), LOCK_EX | LOCK_NB) == 0) return;
-  waited_ = true;
-  while (flock(file_.number(), LOCK_EX) != 0 && errno == EINTR) continue;
+  while (file_ && flock(file_.number(), LOCK_EX) != 0 && errno == EINTR) continue;
 }
 
 bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
                         const std::function<bool()>& recall) {
   if (file.empty()) return false;
+  const FileStamp seen = stamp_of(file);
   if (recall()) return true;
   lock.emplace(lock_file);
-  return lock->waited() && recall();
+  return stamp_of(file) != seen && recall();
 }
 
 std::string lock_of(const std::string& file) { return file + ".lock"; }

@@ -22,11 +22,9 @@ std::string default_cache_file();
 class FileLock {
  public:
   explicit FileLock(const std::string& lock_file);
-  bool waited() const { return waited_; }  // another process held it first
 
  private:
   Descriptor file_;
-  bool waited_ = false;
 };
 // True if `recall` finds the value in the file, at once or after another process measured it. If not, `lock` is held,
 // and the caller measures. Without a file: false, and nothing is held.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "limits/limits_file.h"
 
 namespace ridge::limits {
 namespace {
@@ -142,6 +143,26 @@ TEST_F(LimitsStore, FailureToMeasureIsPassedOnAndNothingIsKept) {
   ASSERT_FALSE(known.ok());
   EXPECT_EQ(known.error().message, "no kernels");
   EXPECT_FALSE(std::filesystem::exists(options_.cache_file));
+}
+
+TEST_F(LimitsStore, AnotherMayMeasureBetweenTheLookAndTheLock) {
+  const std::string& file = options_.cache_file;
+  std::optional<FileLock> lock;
+  int looks = 0;
+  EXPECT_TRUE(recalled_or_locked(file, lock_of(file), lock, [&] {
+    if (++looks > 1) return true;
+    EXPECT_TRUE(change_limits_file(file, [](Json&) {}));
+    return false;
+  }));
+  EXPECT_EQ(looks, 2);
+}
+
+TEST_F(LimitsStore, AFileThatStaysIsReadOnce) {
+  const std::string& file = options_.cache_file;
+  std::optional<FileLock> lock;
+  int looks = 0;
+  EXPECT_FALSE(recalled_or_locked(file, lock_of(file), lock, [&] { return ++looks > 1; }));
+  EXPECT_EQ(looks, 1);
 }
 
 TEST(DefaultCacheFile, FollowsTheEnvironment) {
