@@ -17,11 +17,13 @@ struct Figure {
   const char* label_ = "";    // heading of its column, which pages translate
   const char* unit_ = "";     // "ms", "/s", "%", "B"; empty: by the end of the name (unit_of() in base/schema.h)
   Better better_ = Better::kNeither;
-  const char* columns_ =
-      nullptr;  // null: no column of tables. "": one. "*": parts that are columns. "p50 p99": these parts
+  // Null: no column of tables. "": one. "*": parts that are columns. "p50 p99": these parts.
+  const char* columns_ = nullptr;
+  int leaves_ = 0;             // as of leaves(); kBelow: as of remark()
   const char* csv_ = nullptr;  // null: no column of CSV; else its word in their names, before the unit
   bool null_ = false;
-  operator Range() const { return {}; }  // NOLINT: what base/fields.h takes
+  Range range_ = {};
+  operator Range() const { return range_; }  // NOLINT: what base/fields.h takes
 
   // Is a column of a table of such values; an interval is one too.
   constexpr Figure column(const char* label) const { return part_columns("", label); }
@@ -32,6 +34,15 @@ struct Figure {
     figure.columns_ = parts;
     return figure;
   }
+  // The turn in which the column leaves a table of the terminal that is too wide: 1 first. Others never leave.
+  constexpr Figure leaves(int turn) const {
+    Figure figure = *this;
+    figure.leaves_ = turn;
+    return figure;
+  }
+  // A text that stands below its row where the line is too narrow.
+  static constexpr int kBelow = -1;
+  constexpr Figure remark() const { return leaves(kBelow); }
   // Those parts are columns that say so.
   constexpr Figure groups_columns() const { return part_columns("*"); }
   // Is a column of CSV by its own name. Of a value with fields, the parts that say so are, else all, after this word.
@@ -47,6 +58,11 @@ struct Figure {
   }
   constexpr Figure low_is_better() const { return better(Better::kLow); }
   constexpr Figure high_is_better() const { return better(Better::kHigh); }
+  constexpr Figure within(Range range) const {
+    Figure figure = *this;
+    figure.range_ = range;
+    return figure;
+  }
   // A number that may be not known.
   constexpr Figure or_null() const {
     Figure figure = *this;

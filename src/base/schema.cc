@@ -32,6 +32,7 @@ void joined(std::string& words, std::string_view word, char with) {
 
 struct Path {
   std::string member, id, label, unit, csv, better;
+  int leaves = 0;
 };
 
 std::string text_at(const Json& schema, const char* name) { return schema.value(name, std::string()); }
@@ -68,6 +69,7 @@ void walk(const Json& schema, const char* mark, const Path& path, const std::vec
     here.member += "/" + name;
     joined(here.id, id_of(name), '-');
     if (field.contains("better")) here.better = text_at(field, "better");
+    here.leaves = field.value("leaves", here.leaves);
     here.label = labelled(path.label, parts.empty() || field.contains("title") ? text_at(field, "title") : name);
     joined(here.csv, mark == kCsv && marked.empty() && (!has_parts || all) ? name : marked, '_');
     if (const std::string unit = text_at(field, "unit"); !unit.empty()) here.unit = unit;
@@ -106,6 +108,7 @@ Json& field_schema(Json& object, std::string_view name, const Figure& figure, bo
     schema["unit"] = std::string(unit);
   if (figure.better_ != Better::kNeither) schema["better"] = figure.better_ == Better::kLow ? "low" : "high";
   if (figure.columns_ != nullptr) schema[kColumns] = figure.columns_;
+  if (figure.leaves_ != 0) schema["leaves"] = figure.leaves_;
   if (figure.csv_ != nullptr) schema[kCsv] = figure.csv_;
   return schema;
 }
@@ -135,7 +138,7 @@ std::vector<Column> columns_of(const Json& schema) {
     const Better better = path.better == "low"    ? Better::kLow
                           : path.better == "high" ? Better::kHigh
                                                   : Better::kNeither;
-    columns.push_back({path.member, path.id, path.label, path.unit, better});
+    columns.push_back({path.member, path.id, path.label, path.unit, better, path.leaves});
   });
   return columns;
 }

@@ -1,5 +1,6 @@
 // The JSON Schema (draft 2020-12) of a value, from the list of its fields (base/fields.h), with their figures:
-// `title`, `description`, `unit`, `better`, `columns`, `csv`. Tables, pages, CSV and contracts are made of schemas.
+// `title`, `description`, `unit`, `better`, `columns`, `leaves`, `csv`. Tables, pages, CSV and contracts are made of
+// schemas.
 #pragma once
 
 #include <string>
@@ -147,6 +148,7 @@ struct Column {
   std::string id;      // "tokens-ttft-p99"
   std::string label, unit;
   Better better = Better::kNeither;  // of the value, else of the one that it is a part of
+  int leaves = 0;                    // as of Figure, likewise
 };
 void visit_fields(auto& visit, Is<Column> auto& column) {
   visit("member", column.member);

@@ -10,6 +10,7 @@
 #include "base/csv.h"
 #include "base/units.h"
 #include "cli/bench_device_text.h"
+#include "cli/figure_table.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/next_text.h"
@@ -87,37 +88,21 @@ std::string facts_table(const machine::Machine& machine) {
                "ll");
 }
 
+// Beside the list's columns: what the clock and the memory make of a peak.
 std::string peaks_table(const machine::Machine& machine) {
-  std::vector<std::vector<std::string>> rows;
+  OwnColumn per_cycle{"FLOP/cycle", {}, "r4"}, ridge{"ridge point", {}, "r5"};
   for (const machine::Peak& peak : machine.peaks) {
-    std::string clock = "unknown", per_cycle = "unknown", ridge = "unknown";
-    if (peak.clock_hz > 0) {
-      clock = format_hertz(peak.clock_hz);
-      per_cycle = fmt::format("{:.1f}", peak.flops_per_s / peak.clock_hz / peak.threads);
-    }
-    if (auto point = ridge_point(machine, peak.precision, peak.threads))
-      ridge = fmt::format("{:.1f} FLOP/byte", *point);
-    rows.push_back({std::string(precision_name(peak.precision)), std::to_string(peak.threads),
-                    format_flops_rate(peak.flops_per_s), clock, per_cycle, ridge, std::string(origin_name(peak.origin)),
-                    format_percent(peak.spread_percent), peak.kernel});
+    const auto point = ridge_point(machine, peak.precision, peak.threads);
+    per_cycle.cells.push_back(peak.clock_hz > 0 ? fmt::format("{:.1f}", peak.flops_per_s / peak.clock_hz / peak.threads)
+                                                : "-");
+    ridge.cells.push_back(point ? fmt::format("{:.1f} FLOP/byte", *point) : "-");
   }
-  return table({"precision", "threads", "peak", "clock", "FLOP/cycle", "ridge point", "origin", "spread", "kernel"},
-               rows, "lrrr3r4r5l2r6l1");
-}
-
-std::string bandwidth_table(const machine::Machine& machine) {
-  std::vector<std::vector<std::string>> rows;
-  for (const machine::Bandwidth& bandwidth : machine.bandwidths)
-    rows.push_back({bandwidth.level, std::to_string(bandwidth.threads), format_bandwidth(bandwidth.bytes_per_s),
-                    format_bandwidth(bandwidth.plain_bytes_per_s), format_bandwidth(bandwidth.triad_bytes_per_s),
-                    bytes_text(bandwidth.working_set_bytes), std::string(origin_name(bandwidth.origin)),
-                    format_percent(bandwidth.spread_percent), bandwidth.kernel});
-  return table({"level", "threads", "read", "plain", "triad", "working set", "origin", "spread", "kernel"}, rows,
-               "lrrr4r3r5l2r6l1");
+  return figure_table("bench-device", "peaks", json_of(machine.peaks), {}, {.last = {per_cycle, ridge}});
 }
 
 std::string machine_text(const machine::Machine& machine) {
-  return facts_table(machine) + "\n" + peaks_table(machine) + "\n" + bandwidth_table(machine);
+  return facts_table(machine) + "\n" + peaks_table(machine) + "\n" +
+         figure_table("bench-device", "bandwidth", json_of(machine.bandwidths));
 }
 
 // A row per peak, then one per memory level or other bandwidth.

@@ -228,7 +228,6 @@ int bench_server(std::span<const std::string> arguments) {
   ServerOptions options;
   options.command = typed("bench", arguments);
   options.command.verb = "bench server";  // the kind of document
-  options.page.columns = list_columns;
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;

@@ -107,6 +107,26 @@ constexpr DocumentKind kKinds[] = {
     {"tune-share", fields_of<OnlyAbout, tune::share::CoLocatedTuning, NextLines>},
 };
 
+Json described(const DocumentKind& kind) {
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                 {"title", fmt::format("a document of ridge: {}", kind.name)}};
+  kind.describe(schema);
+  return schema;
+}
+
+// Of every list beneath `schema`, by its path: "points", "cards.batches".
+void add_columns(const Json& schema, const std::string& path, Json& lists) {
+  if (!schema.contains("properties")) return;
+  for (const auto& [name, member] : schema["properties"].items()) {
+    const std::string here = path.empty() ? name : path + "." + name;
+    const Json& element = member.contains("items") ? member["items"] : member;
+    add_columns(element, here, lists);
+    if (&element == &member || !element.contains("properties")) continue;
+    if (const std::vector<Column> columns = ridge::columns_of(element); !columns.empty())
+      lists[here] = json_of(columns);
+  }
+}
+
 }  // namespace
 
 Result<Json> document_schema(std::string_view kind) {
@@ -116,10 +136,7 @@ Result<Json> document_schema(std::string_view kind) {
     for (const DocumentKind& each : kKinds) known += (known.empty() ? "" : ", ") + std::string(each.name);
     return invalid(fmt::format("there is no schema of '{}'; there are: {}", kind, known));
   }
-  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                 {"title", fmt::format("a document of ridge: {}", kind)}};
-  row->describe(schema);
-  return schema;
+  return described(*row);
 }
 
 Json element_of(std::string_view kind, const char* member) {
@@ -127,16 +144,17 @@ Json element_of(std::string_view kind, const char* member) {
   return schema ? schema->at("properties").at(member).at("items") : Json::object({{"properties", Json::object()}});
 }
 
-Json list_columns(std::string_view verb) {
-  std::string kind(verb);
-  std::ranges::replace(kind, ' ', '-');
+Json list_columns(const Json& document) {
+  std::string verb = app::about_of(document).command.verb;
+  std::ranges::replace(verb, ' ', '-');
   Json lists = Json::object();
-  const Result<Json> schema = document_schema(kind);
-  if (!schema || !schema->contains("properties")) return lists;
-  for (const auto& [name, member] : schema->at("properties").items())
-    if (member.contains("items") && member["items"].contains("properties"))
-      if (const std::vector<Column> columns = ridge::columns_of(member["items"]); !columns.empty())
-        lists[name] = json_of(columns);
+  const auto* row = std::ranges::find_if(kKinds, [&](const DocumentKind& kind) {
+    if (kind.name != verb && !kind.name.starts_with(verb + "-")) return false;
+    return std::ranges::all_of(described(kind)["required"],
+                               [&](const Json& name) { return document.contains(name.get<std::string>()); });
+  });
+  if (row == std::end(kKinds)) return lists;
+  add_columns(described(*row), "", lists);
   return lists;
 }
 

@@ -13,7 +13,8 @@ namespace ridge::cli {
 Result<Json> document_schema(std::string_view kind);
 // Of an element of the document's list `member`: "points".
 Json element_of(std::string_view kind, const char* member);
-// {"points": [{member, label, unit}]}, of each list of a document that has columns; empty without a schema of its kind.
-Json list_columns(std::string_view verb);
+// {"points": [{member, label, unit}]}, of each list of the document that has columns: by the schema of its verb's whose
+// required members it has. Empty: there is none.
+Json list_columns(const Json& document);
 
 }  // namespace ridge::cli

@@ -1,6 +1,7 @@
 #include "cli/figure_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -19,14 +20,24 @@ struct UnitText {
   std::string (*text)(double);
 };
 constexpr UnitText kUnitTexts[] = {{"ms", format_ms},
+                                   {"s", [](double seconds) { return format_ms(1e3 * seconds); }},
                                    {"/s", format_count},
                                    {"tokens/s", format_count},
                                    {"requests/s", format_count},
-                                   {"%", format_percent},
+                                   {"rows/s", format_row_rate},
+                                   {"FLOP", format_flops},
+                                   {"FLOP/s", format_flops_rate},
+                                   {"FLOP/byte", [](double intensity) { return fmt::format("{:.1f}", intensity); }},
                                    {"B", format_bytes},
+                                   {"B/s", format_bandwidth},
+                                   {"Hz", format_hertz},
+                                   {"%", format_percent},
+                                   {"W", [](double watts) { return fmt::format("{:.0f} W", watts); }},
+                                   {"J", format_energy},
+                                   {"USD", format_usd},
                                    {"CPUs", [](double cpus) { return fmt::format("{:.2f}", cpus); }}};
 
-bool shows_nothing(const Json& value) { return value.is_null() || (value.is_number() && value.get<double>() == 0); }
+bool shows_nothing(const Json& value) { return value.is_number() && value.get<double>() == 0; }
 
 }  // namespace
 
@@ -37,6 +48,12 @@ std::string text_in_unit(const Json& value, std::string_view unit) {
     if (low.empty()) return "";
     return high.empty() ? "≥ " + low : low + " to " + high;
   }
+  if (value.is_array()) {
+    std::vector<std::string> texts;
+    for (const Json& each : value) texts.push_back(text_in_unit(each, unit));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number()) return "";
   const auto* known = std::ranges::find(kUnitTexts, unit, &UnitText::unit);
@@ -45,27 +62,38 @@ std::string text_in_unit(const Json& value, std::string_view unit) {
 }
 
 std::string figure_table(std::string_view kind, const char* member, const Json& rows,
-                         const std::set<std::string>& left_out) {
-  return figure_table(element_of(kind, member), rows, left_out);
+                         const std::set<std::string>& left_out, const OwnColumns& own) {
+  return figure_table(element_of(kind, member), rows, left_out, own);
 }
 
-std::string figure_table(const Json& schema, const Json& rows, const std::set<std::string>& left_out) {
-  std::vector<std::string> head;
-  std::string layout;  // cli/table.h
-  std::vector<std::vector<std::string>> lines(rows.size());
+std::string figure_table(const Json& schema, const Json& rows, const std::set<std::string>& left_out,
+                         const OwnColumns& own) {
+  std::vector<OwnColumn> columns = own.first;
   for (const Column& column : ridge::columns_of(schema)) {
     const Json::json_pointer at(column.member);
-    const auto value_in = [&](const Json& row) { return row.contains(at) ? row.at(at) : Json(); };
-    const auto none = [&](const Json& row) {
-      return shows_nothing(value_in(row)) || text_in_unit(value_in(row), column.unit).empty();
-    };
-    if (left_out.contains(column.member) || std::ranges::all_of(rows, none)) continue;
-    head.push_back(column.label);
-    layout += std::ranges::any_of(rows, [&](const Json& row) { return value_in(row).is_string(); }) ? 'l' : 'r';
-    for (size_t i = 0; i < rows.size(); ++i) {
-      std::string text = text_in_unit(value_in(rows[i]), column.unit);
-      lines[i].push_back(text.empty() ? "-" : std::move(text));
+    if (left_out.contains(column.member)) continue;
+    OwnColumn shown{column.label, {}, "r"};
+    bool any = false;
+    for (const Json& row : rows) {
+      const Json value = row.contains(at) ? row.at(at) : Json();
+      std::string text = text_in_unit(value, column.unit);
+      any = any || !(text.empty() || shows_nothing(value));
+      if (value.is_string() || value.is_array()) shown.layout = "l";
+      shown.cells.push_back(text.empty() ? "-" : std::move(text));
     }
+    if (!any) continue;
+    if (column.leaves == Figure::kBelow) shown.layout = "n";
+    if (column.leaves > 0) shown.layout += std::to_string(column.leaves);
+    columns.push_back(std::move(shown));
+  }
+  columns.insert(columns.end(), own.last.begin(), own.last.end());
+  std::vector<std::string> head;
+  std::string layout;
+  std::vector<std::vector<std::string>> lines(rows.size());
+  for (const OwnColumn& column : columns) {
+    head.push_back(column.label);
+    layout += column.layout;
+    for (size_t i = 0; i < rows.size(); ++i) lines[i].push_back(column.cells[i]);
   }
   return table(head, lines, layout);
 }

@@ -5,18 +5,30 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 
 namespace ridge::cli {
 
+// A column that several figures make together, beside those of the list; `layout`: its letter and digit (cli/table.h).
+struct OwnColumn {
+  std::string label;
+  std::vector<std::string> cells;
+  std::string layout = "l";
+};
+struct OwnColumns {
+  std::vector<OwnColumn> first = {}, last = {};
+};
+
 // `rows`: the list `member` of a document of this kind (cli/document_schemas.h). Leaves out the columns `left_out`
 // ("/throughput_per_s"), and those that no row has, or that are 0 in all.
 std::string figure_table(std::string_view kind, const char* member, const Json& rows,
-                         const std::set<std::string>& left_out);
+                         const std::set<std::string>& left_out = {}, const OwnColumns& own = {});
 // The same of values with this schema.
-std::string figure_table(const Json& schema, const Json& rows, const std::set<std::string>& left_out = {});
-// A number as people read it: "12.3 ms" of "ms"; an interval as "12 ms to 13 ms". "": null.
+std::string figure_table(const Json& schema, const Json& rows, const std::set<std::string>& left_out = {},
+                         const OwnColumns& own = {});
+// A value as people read it: "12.3 ms" of "ms"; an interval as "12 ms to 13 ms"; a list with commas. "": null.
 std::string text_in_unit(const Json& value, std::string_view unit);
 
 }  // namespace ridge::cli

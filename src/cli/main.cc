@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "cli/document_schemas.h"
+#include "cli/page_options.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -116,6 +118,7 @@ bool keeps_log(std::span<const std::string> arguments) {
 }
 
 int run(std::span<const std::string> arguments) {
+  PageOptions::columns = list_columns;
   if (!keeps_log(arguments)) show_log_as_text();
   set_log_level_from_environment();
   if (arguments.empty()) {

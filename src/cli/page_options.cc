@@ -31,12 +31,15 @@ Status keep_and_draw(const app::Command& command, const std::string& output, con
   return kept ? drawn : kept;
 }
 
+Status draw_page(const app::Command& command, const PageOptions& options, const Json& document) {
+  const Json columns = PageOptions::columns != nullptr ? PageOptions::columns(document) : Json::object();
+  RIDGE_ASSIGN(const std::string text, report::page(document, columns, language_of_option(options.language)));
+  return write_result(command, options.file, text);
+}
+
 Status write_page(const app::Command& command, const PageOptions& options, const Json& members) {
   if (options.file.empty()) return {};
-  const Json columns = options.columns != nullptr ? options.columns(command.verb) : Json::object();
-  RIDGE_ASSIGN(const std::string text,
-               report::page(document(command, members), columns, language_of_option(options.language)));
-  return write_result(command, options.file, text);
+  return draw_page(command, options, document(command, members));
 }
 
 }  // namespace ridge::cli

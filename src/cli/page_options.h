@@ -18,8 +18,8 @@ namespace ridge::cli {
 struct PageOptions {
   std::string file;      // empty: no page
   std::string language;  // "en", "zh"; empty: the system's
-  Json (*columns)(std::string_view verb) =
-      nullptr;  // list_columns() of cli/document_schemas.h, for pages with such tables
+  // The columns of a document's lists: list_columns() of cli/document_schemas.h in ridge. A program sets it once.
+  static inline Json (*columns)(const Json& document) = nullptr;
 };
 // --lang alone, with its check.
 // --seconds: a positive number.
@@ -33,6 +33,8 @@ Language language_of_option(const std::string& language);
 // Writes the document into the file of -o, and the page: both are tried, the first error is returned.
 Status keep_and_draw(const app::Command& command, const std::string& output, const PageOptions& page,
                      const Json& members);
+// Writes the page of a document, whichever command wrote that, and says so.
+Status draw_page(const app::Command& command, const PageOptions& options, const Json& document);
 // Writes the verb's page, if one is asked for, and says so.
 Status write_page(const app::Command& command, const PageOptions& options, const Json& members);
 

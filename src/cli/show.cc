@@ -58,12 +58,6 @@ Status show_document(const Json& document, const std::string& file) {
   return {};
 }
 
-Status draw(const app::Command& command, const Json& document, const PageOptions& options) {
-  const Json columns = list_columns(app::about_of(document).command.verb);
-  RIDGE_ASSIGN(const std::string text, report::page(document, columns, language_of_option(options.language)));
-  return write_result(command, options.file, text);
-}
-
 int show_schema(const std::string& kind) {
   const Result<Json> schema = document_schema(kind);
   if (!schema) return fail(kShowVerb, schema.error()), kUsage;
@@ -88,7 +82,7 @@ int show(std::span<const std::string> arguments) {
   if (!document) return fail(kShowVerb, document.error());
   if (json) return print_verbatim(dump_json(*document, true)), kDone;
   const Status shown =
-      page.file.empty() ? show_document(*document, file) : draw(typed(kShowVerb, arguments), *document, page);
+      page.file.empty() ? show_document(*document, file) : draw_page(typed(kShowVerb, arguments), page, *document);
   return shown ? static_cast<int>(kDone) : fail(kShowVerb, wrap(shown.error(), file));
 }
 

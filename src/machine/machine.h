@@ -89,13 +89,14 @@ struct Peak {
   double clock_hz = 0;        // observed during the run; 0 = could not be observed
 };
 void visit_fields(auto& visit, Is<Peak> auto& peak) {
-  visit("precision", peak.precision);
-  visit("threads", peak.threads, at_least(0));
-  visit("flops_per_s", peak.flops_per_s, above(0));
-  visit("kernel", peak.kernel);
-  visit("origin", peak.origin);
-  visit("spread_percent", peak.spread_percent);
-  visit("clock_hz", peak.clock_hz);
+  visit("precision", peak.precision, means("of the operands").column("precision"));
+  visit("threads", peak.threads, means("that ran at once").column("threads").within(at_least(0)));
+  visit("flops_per_s", peak.flops_per_s, means("the best burst").column("peak").in("FLOP/s").within(above(0)));
+  visit("clock_hz", peak.clock_hz, means("during the run; 0: not seen").column("clock").in("Hz").leaves(3));
+  visit("origin", peak.origin, means("where the figure comes from").column("origin").leaves(2));
+  visit("spread_percent", peak.spread_percent,
+        means("of all bursts, half the interquartile range").column("spread").leaves(6));
+  visit("kernel", peak.kernel, means("the fastest").column("kernel").leaves(1));
 }
 
 // Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the
@@ -113,15 +114,18 @@ struct Bandwidth {
   int64_t working_set_bytes = 0;
 };
 void visit_fields(auto& visit, Is<Bandwidth> auto& bandwidth) {
-  visit("level", bandwidth.level);
-  visit("threads", bandwidth.threads, at_least(0));
-  visit("bytes_per_s", bandwidth.bytes_per_s, above(0));
-  visit("plain_bytes_per_s", bandwidth.plain_bytes_per_s);
-  visit("triad_bytes_per_s", bandwidth.triad_bytes_per_s);
-  visit("kernel", bandwidth.kernel);
-  visit("origin", bandwidth.origin);
-  visit("spread_percent", bandwidth.spread_percent);
-  visit("working_set_bytes", bandwidth.working_set_bytes);
+  visit("level", bandwidth.level, means("of memory").column("level"));
+  visit("threads", bandwidth.threads, means("that read at once").column("threads").within(at_least(0)));
+  visit("bytes_per_s", bandwidth.bytes_per_s,
+        means("read, by the best kernel in huge pages: the limit").column("read").in("B/s").within(above(0)));
+  visit("plain_bytes_per_s", bandwidth.plain_bytes_per_s,
+        means("read by a simple loop in ordinary pages").column("plain read").in("B/s").leaves(4));
+  visit("triad_bytes_per_s", bandwidth.triad_bytes_per_s,
+        means("of a = b · s + c in ordinary pages: two loads and a store").column("triad").in("B/s").leaves(3));
+  visit("working_set_bytes", bandwidth.working_set_bytes, means("").column("working set").leaves(5));
+  visit("origin", bandwidth.origin, means("where the figure comes from").column("origin").leaves(2));
+  visit("spread_percent", bandwidth.spread_percent, means("of the rate that is the limit").column("spread").leaves(6));
+  visit("kernel", bandwidth.kernel, means("of the rate that is the limit").column("kernel").leaves(1));
 }
 
 struct Machine {

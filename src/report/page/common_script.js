@@ -161,31 +161,56 @@ const table = (head, rows) => {
           body));
 };
 // How a figure of that unit is shown.
-const kUnits = {'ms': milliseconds, '/s': count, 'tokens/s': count, 'requests/s': count, '%': percentOf, 'B': bytes};
-const columns = read(
-    'columns');  // {"points": [{member, label, unit}]}: what the list of a value's fields says of the document's lists
-// A list of the document: the columns that some element has, not 0 in all, and one of the page's own. What a sheet of
-// paper has no room for follows in a table of its own, with the first column again.
+const kUnits = {
+  'ms': milliseconds,
+  's': seconds,
+  '/s': count,
+  'tokens/s': count,
+  'requests/s': count,
+  'rows/s': rowsPerSecond,
+  '%': percentOf,
+  'B': bytes,
+  'B/s': bandwidth,
+  'FLOP': flops,
+  'FLOP/s': rate,
+  'FLOP/byte': intensity,
+  'Hz': hertz,
+  'J': joules,
+  'W': watts,
+  'USD': dollars
+};
+// {"points": [{member, label, unit}]}: what the lists of the values' fields say of the document's lists;
+// "cards.batches" of the lists in each card.
+const columns = read('columns');
+// A list of the document, as 'cards.0.batches': the columns that some element has, not 0 in all, without `except`
+// ('/clock_hz'), between the page's own: [head, cell of an element and its index]. What a sheet of paper has no room
+// for follows in a table of its own, with the first column again.
 const kMostColumns = 12;
-const listTable = (list, ownHead, ownCell) => {
-  const rows = data[list].map((_, i) => `${list}.${i}`);
-  const shown = columns[list]
-                    .map(
-                        ({member, label, unit}) =>
-                            ({part: member.replaceAll('/', '.'), label, show: kUnits[unit] || plainNumber}))
-                    .filter(({part}) => rows.some(row => {
-                      const value = valueOf(row + part);
-                      return known(value) && value !== 0 && (typeof value !== 'object' || known(value.low));
-                    }));
-  const one = (row, {part, show}) => typeof valueOf(row + part) === 'object' ?
-      make('td', ends(valueOf(row + part), show) || kNone, {class: 'number'}) :
-      cell(show, row + part);
-  const rest = shown.slice(1), tables = Math.ceil(rest.length / kMostColumns), each = Math.ceil(rest.length / tables);
-  return Array.from({length: tables}, (_, i) => [shown[0], ...rest.slice(i * each, (i + 1) * each)]).map((part, i) => {
-    const own = i + 1 === tables;
-    return table(
-        [...part.map(({label}) => '#' + label), ...(own ? [ownHead] : [])],
-        rows.map((row, at) => [...part.map(column => one(row, column)), ...(own ? [ownCell(data[list][at])] : [])]));
+const listCell = (member, show) => {
+  const value = valueOf(member);
+  if (Array.isArray(value)) return make('td', listed(value.map(each => say(String(each)))), {class: 'name'});
+  if (known(value) && typeof value === 'object') return make('td', ends(value, show) || kNone, {class: 'number'});
+  if (typeof value === 'string') return make('td', say(value), {class: 'name'});
+  if (typeof value === 'boolean') return make('td', say(value ? 'yes' : 'no'));
+  return cell(show, member);
+};
+const showsSomething = value => Array.isArray(value) ? value.length > 0 :
+  known(value) && typeof value === 'object' ? known(value.low) : known(value) && value !== 0 && value !== '';
+const listTable = (list, {first = [], last = [], except = []} = {}) => {
+  const rows = (valueOf(list) || []).map((_, i) => `${list}.${i}`);
+  const own = all => all.map(([head, cellOf]) => ({head, cells: rows.map((row, i) => cellOf(valueOf(row), i))}));
+  const ofList = (columns[list.replace(/\.\d+/g, '')] || []).flatMap(({member, label, unit}) => {
+    const members = rows.map(row => row + member.replaceAll('/', '.')), values = members.map(valueOf);
+    if (except.includes(member) || !values.some(showsSomething)) return [];
+    const numbers = values.some(value => typeof value === 'number' || known(value?.low));
+    return [{head: numbers ? '#' + label : label, cells: members.map(at => listCell(at, kUnits[unit] || plainNumber))}];
+  });
+  const [front, ...rest] = [...own(first), ...ofList, ...own(last)];
+  const tables = Math.max(1, Math.ceil(rest.length / kMostColumns)), each = Math.ceil(rest.length / tables);
+  return Array.from({length: tables}, (_, i) => {
+    const leading = i === 0 ? front : {head: front.head, cells: front.cells.map(cell => cell.cloneNode(true))};
+    const part = [leading, ...rest.slice(i * each, (i + 1) * each)];
+    return table(part.map(({head}) => head), rows.map((_, row) => part.map(({cells}) => cells[row])));
   });
 };
 // Small sections side by side where the window is wide.

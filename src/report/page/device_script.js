@@ -3,7 +3,7 @@
 (() => {
 const device = ridge.data;
 const {say, colon, bytes, seconds, rate, bandwidth, hertz, intensity, plusMinus, percentOf, make, section, quiet,
-       warning, name, known, cell, figure, figures, table, originCell, header, disturbed, faded, canvas, draw, axis,
+       warning, known, cell, figure, figures, table, listTable, header, disturbed, faded, canvas, draw, axis,
        plain, decades, barChart, kDashes} = ridge;
 
 const peaks = device.peaks || [], levels = device.bandwidth || [];
@@ -91,27 +91,8 @@ function roofs() {
       quiet('The measured limits with all threads: what a computation of that intensity can reach at most.'));
 }
 
-function cpuTables() {
-  const peakRows = peaks.map(
-      (row, i) =>
-          [row.precision, cell(String, `peaks.${i}.threads`), cell(rate, `peaks.${i}.flops_per_s`),
-           cell(hertz, `peaks.${i}.clock_hz`), spread('peaks', i), originCell(row.origin), name(row.kernel)]);
-  const levelRows = levels.map(
-      (row, i) =>
-          [row.level, cell(String, `bandwidth.${i}.threads`), cell(bandwidth, `bandwidth.${i}.bytes_per_s`),
-           cell(bandwidth, `bandwidth.${i}.plain_bytes_per_s`), cell(bandwidth, `bandwidth.${i}.triad_bytes_per_s`),
-           cell(bytes, `bandwidth.${i}.working_set_bytes`), spread('bandwidth', i), originCell(row.origin),
-           name(row.kernel)]);
-  return [
-    section(
-        'peaks', 'Peaks', table(['precision', '#threads', '#peak', '#clock', '#spread', 'origin', 'kernel'], peakRows)),
-    section(
-        'bandwidth', 'Bandwidth',
-        table(
-            ['level', '#threads', '#read', '#plain read', '#triad', '#working set', '#spread', 'origin', 'kernel'],
-            levelRows))
-  ];
-}
+const cpuTables = () => ['peaks', 'bandwidth'].map(
+    list => section(list, list === 'peaks' ? 'Peaks' : 'Bandwidth', listTable(list)));
 
 // ---------------------------------------------------------------- a GPU, or any device of OpenCL
 const measured = (rows, key) => rows.map((row, i) => ({...row, i})).filter(row => known(row[key]));

@@ -63,11 +63,13 @@ function title() {
   ];
 }
 
-const pointTable = () => listTable(
-    'points', '',
-    point => point.client && point.client.bottleneck ?
+const pointTable = () => listTable('points', {
+  last: [[
+    '', point => point.client && point.client.bottleneck ?
         make('td', say('the client is the bottleneck'), {class: 'warn'}) :
-        '');
+        ''
+  ]]
+});
 
 // Of a language model: first token and time per token over the tokens per second, and what the machine could do at
 // best.
