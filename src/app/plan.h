@@ -201,7 +201,92 @@ void visit_fields(auto& visit, Is<LlmPlan> auto& plan) {
 }
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, llm::ForecastSetup setup,
                          const PlanControl& control);
-// The document of a served language model: the best way found, others, and its kernels. Errors are of the request.
-Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source);
+
+// A GPU of this machine, and where its limits come from.
+struct GpuLimits {
+  std::string name;
+  std::vector<cost::DeviceLimits::Source> limits;
+};
+void visit_fields(auto& visit, Is<GpuLimits> auto& gpu) {
+  visit("name", gpu.name);
+  visit("limits", gpu.limits);
+}
+struct GpuWithoutWay {
+  std::string gpu, reason;
+};
+void visit_fields(auto& visit, Is<GpuWithoutWay> auto& missing) {
+  visit("gpu", missing.gpu);
+  visit("reason", missing.reason);
+}
+// With its kernels, and how to start it.
+struct BestWay {
+  llm::Serving way;
+  std::string advice, launch, engine_version, image;
+  std::vector<std::string> launch_notes;
+};
+void visit_fields(auto& visit, Is<BestWay> auto& best) {
+  visit_fields(visit, best.way);
+  visit("decode_step", best.way.decode_step, means("kernels of the mean batch"));
+  visit("prompt_step", best.way.prompt_step, means("kernels of one prompt alone"));
+  visit("advice", best.advice);
+  visit("launch", best.launch,
+        means("for a shell; with prefill workers a command for each kind of worker, each after a comment, and the "
+              "router in a comment"));
+  visit("launch_notes", best.launch_notes, means("what the model's files must be"));
+  visit("engine_version", best.engine_version);
+  visit("image", best.image);
+}
+// A language model served on GPUs.
+struct ServingPlan {
+  std::string model;
+  llm::Parameters parameters;
+  double weight_bytes = 0, kv_bytes_per_token = 0;
+  llm::Workload workload;
+  std::vector<std::string> notes;
+  std::vector<GpuLimits> here = {};
+  bool met = false;
+  std::vector<GpuWithoutWay> missing = {};
+  std::optional<BestWay> best = {};  // absent: no way fits, and the rest is empty
+  std::vector<llm::Serving> by_gpu = {}, by_concurrency = {}, ways = {}, front = {};
+  size_t searched = 0;
+  std::string manifest = {};
+};
+void visit_fields(auto& visit, Is<ServingPlan> auto& plan) {
+  visit("model", plan.model);
+  visit("params", plan.parameters.total, means("of the model"));
+  visit("active_params", plan.parameters.active, means("used per token"));
+  visit("weight_bytes", plan.weight_bytes, means("as published"));
+  visit("kv_bytes_per_token", plan.kv_bytes_per_token);
+  visit.object("workload", [&](auto& part) {
+    const llm::Workload& w = plan.workload;
+    part.derived("prompt", Derived{std::vector{w.prompt_min, w.prompt_max}, means("tokens: shortest, longest")});
+    part.derived("output", Derived{std::vector{w.output_min, w.output_max}, means("likewise")});
+    part("concurrency", w.concurrency);
+    part("requests_per_s", w.requests_per_s);
+    part.derived("trace_requests", w.trace.size());
+    part("tokens_per_step", w.tokens_per_step, means("that a sequence gains: above 1 with drafts"));
+  });
+  visit("notes", plan.notes);
+  visit.unless_empty("here", plan.here, means("of each GPU of this machine: where its limits come from"));
+  visit("met", plan.met, means("a way meets the goals"));
+  visit("missing", plan.missing, means("GPUs without a way"));
+  visit.when(!plan.best, [&](auto& part) {
+    part("reason", plan.missing.empty() ? "" : plan.missing.front().reason, means("nothing serves it"));
+  });
+  const BestWay best = plan.best.value_or(BestWay());
+  visit.when(plan.best.has_value(), [&](auto& part) {
+    part("serving", best, means("the best way"));
+    part("by_gpu", plan.by_gpu, means("the best way of each GPU"));
+    part("by_concurrency", plan.by_concurrency,
+         means("without a load: the best way at each number of requests at once"));
+    part.unless_empty("manifest", plan.manifest, means("with `--manifest`: text of the file"));
+    part("searched", plan.searched, means("ways"));
+    part("front", plan.front,
+         means("those that meet the goals, cost no hundredfold, and that no other beats in both rates"));
+    part("ways", plan.ways, means("the 20 best"));
+  });
+}
+// The best way found, others, and its kernels. Errors are of the request.
+Result<ServingPlan> plan_serving(const PlanRequest& request, const LlmSource& source);
 
 }  // namespace ridge::app

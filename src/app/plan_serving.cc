@@ -159,20 +159,6 @@ Result<llm::Space> space_of(const PlanRequest& request, const std::vector<Planne
   return space;
 }
 
-Json kernels_json(const std::vector<llm::KernelRow>& rows) {
-  Json list = Json::array();
-  for (const llm::KernelRow& row : rows) {
-    const llm::KernelTime& t = row.time;
-    Json kernel{{"name", row.name}, {"calls", row.calls}, {"ms", 1e3 * t.seconds}, {"bound_ms", 1e3 * t.bound_seconds}};
-    kernel["percent_of_limit"] = t.seconds > 0 ? 100 * t.bound_seconds / t.seconds : 0;
-    kernel["limiter"] = t.bound_seconds <= 0 ? "none" : t.compute_bound ? "compute" : "memory";
-    kernel["law"] = t.error_percent <= 0 ? "assumed" : t.own ? "this GPU's" : "other GPUs'";
-    if (t.error_percent > 0) kernel["median_error_percent"] = t.error_percent;
-    list.push_back(std::move(kernel));
-  }
-  return list;
-}
-
 // For a shell; the file of options is written first.
 std::string launch_text(const llm::Launch& launch, llm::EngineKind engine) {
   std::string text;
@@ -270,7 +256,7 @@ Result<llm::Load> serving_load(const PlanRequest& request) {
   return load;
 }
 
-Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
+Result<ServingPlan> plan_serving(const PlanRequest& request, const LlmSource& source) {
   if (!source.config)
     return Error{
         Code::kUnsupported,
@@ -298,51 +284,40 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   }
   base.draft_tokens = request.llm.serving.draft_tokens;
   auto [ways, missing] = llm::search(base, space, load);
-  const llm::Parameters parameters = llm::parameters_of(base.model);
-  Json json{{"model", base.model.name}, {"params", parameters.total}, {"active_params", parameters.active}};
-  json["weight_bytes"] = llm::weight_bytes(base.model, base.model.formats);
-  json["kv_bytes_per_token"] = llm::cache_bytes_per_token(base.model, base.cache_bits);
   const llm::Workload& w = load.workload;
-  json["workload"] = {{"prompt", {w.prompt_min, w.prompt_max}}, {"output", {w.output_min, w.output_max}},
-                      {"concurrency", w.concurrency},           {"requests_per_s", w.requests_per_s},
-                      {"trace_requests", w.trace.size()},       {"tokens_per_step", w.tokens_per_step}};
-  json["notes"] = base.model.notes;
+  ServingPlan plan{.model = base.model.name,
+                   .parameters = llm::parameters_of(base.model),
+                   .weight_bytes = llm::weight_bytes(base.model, base.model.formats),
+                   .kv_bytes_per_token = llm::cache_bytes_per_token(base.model, base.cache_bits),
+                   .workload = w,
+                   .notes = base.model.notes};
   if (base.draft_tokens > 0 && base.model.draft_layers == 0)
-    json["notes"].push_back(
+    plan.notes.push_back(
         "the model has no layers of multi-token prediction: what computes the draft tokens is not counted");
   if (assumed)
-    json["notes"].push_back(
+    plan.notes.push_back(
         fmt::format("no load is given: as many requests at once as get a first token within {:g} s "
                     "and each token within {:g} ms; --concurrency, --rps",
                     kUsualTtftMs / 1e3, kUsualTpotMs));
   for (const PlannedGpu& gpu : gpus) {
     if (gpu.gpu.link_unknown && space.most_gpus > 1)
-      json["notes"].push_back(
+      plan.notes.push_back(
           fmt::format("{}: the rate of the link between its GPUs has no source; {:g} GB/s of PCIe "
                       "are taken",
                       gpu.gpu.name, 1e-9 * gpu.gpu.link_bytes_per_s));
     if (gpu.limits.empty()) continue;
-    json["here"].push_back({{"name", gpu.gpu.name}, {"limits", json_of(gpu.limits)}});
-    for (const std::string& note : gpu.notes) json["notes"].push_back(note);
+    plan.here.push_back({gpu.gpu.name, gpu.limits});
+    plan.notes.insert(plan.notes.end(), gpu.notes.begin(), gpu.notes.end());
   }
-  json["met"] = !ways.empty() && (assumed || ways.front().meets);
-  json["missing"] = Json::array();
-  for (const auto& [gpu, why] : missing) json["missing"].push_back({{"gpu", gpu}, {"reason", why}});
-  if (ways.empty()) {
-    json["reason"] = missing.front().second;
-    return json;
-  }
+  plan.met = !ways.empty() && (assumed || ways.front().meets);
+  for (const auto& [gpu, why] : missing) plan.missing.push_back({gpu, why});
+  if (ways.empty()) return plan;
   // The best way of each GPU, and how the best of all goes with the requests at once.
-  json["by_gpu"] = json["by_concurrency"] = Json::array();
-  for (const llm::Serving& s : ways)
-    if (std::none_of(json["by_gpu"].begin(), json["by_gpu"].end(),
-                     [&](const Json& row) { return row["gpu"] == s.gpu; }))
-      json["by_gpu"].push_back(json_of(s));
-  std::vector<const llm::Serving*> same;
-  for (const llm::Serving& s : ways)
-    if (assumed && alike(s, ways.front())) same.push_back(&s);
-  std::sort(same.begin(), same.end(), [](auto* a, auto* b) { return a->concurrency < b->concurrency; });
-  for (const llm::Serving* s : same) json["by_concurrency"].push_back(json_of(*s));
+  for (const llm::Serving& s : ways) {
+    if (std::ranges::find(plan.by_gpu, s.gpu, &llm::Serving::gpu) == plan.by_gpu.end()) plan.by_gpu.push_back(s);
+    if (assumed && alike(s, ways.front())) plan.by_concurrency.push_back(s);
+  }
+  std::ranges::sort(plan.by_concurrency, {}, &llm::Serving::concurrency);
   const llm::Serving& best = ways.front();
   base.gpu = gpu_named(space, best.gpu);
   base.parallel = best.parallel;
@@ -351,27 +326,23 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
     base.formats = formats;
     if (llm::memory_of(base, static_cast<double>(w.prompt_max + w.output_max)).weights == best.memory.weights) break;
   }
-  json["serving"] = json_of(best);
-  json["serving"]["decode_step"] = kernels_json(best.decode_step);
-  json["serving"]["prompt_step"] = kernels_json(best.prompt_step);
-  json["serving"]["advice"] = llm::advice(base, best);
   const std::string model = model_to_load(request);
   const llm::Launch launch = llm::launch_of(base, best, model, load);
-  json["serving"]["launch"] = launch_text(base, best, model, load);
-  json["serving"]["launch_notes"] = launch.notes;
   const llm::EngineProgram& program = llm::program_of(best.engine);
-  json["serving"]["engine_version"] = program.version;
-  json["serving"]["image"] = program.image;
+  plan.best = {.way = best,
+               .advice = llm::advice(base, best),
+               .launch = launch_text(base, best, model, load),
+               .engine_version = std::string(program.version),
+               .image = std::string(program.image),
+               .launch_notes = launch.notes};
   if (request.llm.serving.manifest) {
-    RIDGE_ASSIGN(json["manifest"], manifest_of(launch, best, model));
+    RIDGE_ASSIGN(plan.manifest, manifest_of(launch, best, model));
   }
-  json["searched"] = ways.size();
-  json["front"] = Json::array();
-  for (const llm::Serving& s : llm::front_of(ways)) json["front"].push_back(json_of(s));
+  plan.searched = ways.size();
+  plan.front = llm::front_of(ways);
   if (ways.size() > kMostWays) ways.resize(kMostWays);
-  json["ways"] = Json::array();
-  for (const llm::Serving& s : ways) json["ways"].push_back(json_of(s));
-  return json;
+  plan.ways = std::move(ways);
+  return plan;
 }
 
 }  // namespace ridge::app

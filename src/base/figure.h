@@ -20,6 +20,7 @@ struct Figure {
   // Null: no column of tables. "": one. "*": parts that are columns. "p50 p99": these parts.
   const char* columns_ = nullptr;
   int leaves_ = 0;             // as of leaves(); kBelow: as of remark()
+  const char* range_of_ = "";  // as of range_of()
   const char* csv_ = nullptr;  // null: no column of CSV; else its word in their names, before the unit
   bool null_ = false;
   Range range_ = {};
@@ -32,6 +33,13 @@ struct Figure {
     Figure figure = *this;
     figure.label_ = label;
     figure.columns_ = parts;
+    return figure;
+  }
+  // An interval that another figure of the list lies in, which has this JSON pointer: a column behind it, in pages a
+  // line below it.
+  constexpr Figure range_of(const char* member) const {
+    Figure figure = column("range");
+    figure.range_of_ = member;
     return figure;
   }
   // The turn in which the column leaves a table of the terminal that is too wide: 1 first. Others never leave.

@@ -31,7 +31,7 @@ void joined(std::string& words, std::string_view word, char with) {
 }
 
 struct Path {
-  std::string member, id, label, unit, csv, better;
+  std::string member, id, label, unit, csv, better, range_of;
   int leaves = 0;
 };
 
@@ -70,6 +70,7 @@ void walk(const Json& schema, const char* mark, const Path& path, const std::vec
     joined(here.id, id_of(name), '-');
     if (field.contains("better")) here.better = text_at(field, "better");
     here.leaves = field.value("leaves", here.leaves);
+    here.range_of = text_at(field, "range_of");
     here.label = labelled(path.label, parts.empty() || field.contains("title") ? text_at(field, "title") : name);
     joined(here.csv, mark == kCsv && marked.empty() && (!has_parts || all) ? name : marked, '_');
     if (const std::string unit = text_at(field, "unit"); !unit.empty()) here.unit = unit;
@@ -109,6 +110,7 @@ Json& field_schema(Json& object, std::string_view name, const Figure& figure, bo
   if (figure.better_ != Better::kNeither) schema["better"] = figure.better_ == Better::kLow ? "low" : "high";
   if (figure.columns_ != nullptr) schema[kColumns] = figure.columns_;
   if (figure.leaves_ != 0) schema["leaves"] = figure.leaves_;
+  if (*figure.range_of_ != 0) schema["range_of"] = figure.range_of_;
   if (figure.csv_ != nullptr) schema[kCsv] = figure.csv_;
   return schema;
 }
@@ -138,8 +140,11 @@ std::vector<Column> columns_of(const Json& schema) {
     const Better better = path.better == "low"    ? Better::kLow
                           : path.better == "high" ? Better::kHigh
                                                   : Better::kNeither;
-    columns.push_back({path.member, path.id, path.label, path.unit, better, path.leaves});
+    columns.push_back({path.member, path.id, path.label, path.unit, better, path.leaves, path.range_of});
   });
+  for (auto range = columns.begin(); range != columns.end(); ++range)
+    if (const auto figure = std::ranges::find(columns, range->range_of, &Column::member); figure < range)
+      std::rotate(figure + 1, range, range + 1);
   return columns;
 }
 

@@ -1,6 +1,6 @@
 // The JSON Schema (draft 2020-12) of a value, from the list of its fields (base/fields.h), with their figures:
-// `title`, `description`, `unit`, `better`, `columns`, `leaves`, `csv`. Tables, pages, CSV and contracts are made of
-// schemas.
+// `title`, `description`, `unit`, `better`, `columns`, `leaves`, `range_of`, `csv`. Tables, pages, CSV and contracts
+// are made of schemas.
 #pragma once
 
 #include <string>
@@ -149,11 +149,13 @@ struct Column {
   std::string label, unit;
   Better better = Better::kNeither;  // of the value, else of the one that it is a part of
   int leaves = 0;                    // as of Figure, likewise
+  std::string range_of;              // member of the figure before it; empty: is no range
 };
 void visit_fields(auto& visit, Is<Column> auto& column) {
   visit("member", column.member);
   visit("label", column.label);
   visit("unit", column.unit);
+  visit.unless_empty("range_of", column.range_of);
 }
 std::vector<Column> columns_of(const Json& schema);
 // The columns of CSV, for csv_table() (base/csv.h): "throughput_per_s p50_ms=/latency_ms/p50 …".

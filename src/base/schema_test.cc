@@ -91,6 +91,23 @@ TEST(Schema, ColumnsAreTheFiguresThatSaySo) {
   EXPECT_EQ(columns_of(schema_of<Load>())[1].better, Better::kLow) << "as the value that it is a part of";
 }
 
+struct Predicted {
+  double ms = 0;
+  int64_t runs = 0;
+  Times range;
+};
+void visit_fields(auto& visit, Is<Predicted> auto& predicted) {
+  visit("ms", predicted.ms, Figure().column("time"));
+  visit("runs", predicted.runs, Figure().column("runs"));
+  visit("range_ms", predicted.range, Figure().range_of("/ms"));
+}
+
+TEST(Schema, ARangeIsTheColumnBehindItsFigure) {
+  std::vector<std::string> members;
+  for (const Column& column : columns_of(schema_of<Predicted>())) members.push_back(column.member + column.range_of);
+  EXPECT_EQ(members, (std::vector<std::string>{"/ms", "/range_ms/ms", "/runs"}));
+}
+
 TEST(Schema, ColumnsOfCsvHaveTheirUnitsLast) {
   EXPECT_EQ(csv_columns_of(schema_of<Load>()),
             "callers=/callers p50_ms=/latency_ms/p50 p99_ms=/latency_ms/p99 gap_p50_ms=/gap_ms/p50 "

@@ -102,6 +102,7 @@ constexpr DocumentKind kKinds[] = {
     {"power-sweep", fields_of<OnlyAbout, power::Sweep>},
     {"size", fields_of<OnlyAbout, app::ModelPlan>},
     {"size-language", fields_of<OnlyAbout, app::LlmPlan>},
+    {"size-serving", fields_of<OnlyAbout, app::ServingPlan>},
     {"tune", fields_of<OnlyAbout, app::TuneResult, NextLines>},
     {"tune-language", fields_of<OnlyAbout, tune::language::LanguageTuning, NextLines>},
     {"tune-share", fields_of<OnlyAbout, tune::share::CoLocatedTuning, NextLines>},

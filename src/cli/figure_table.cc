@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -45,8 +46,11 @@ std::string text_in_unit(const Json& value, std::string_view unit) {
   if (value.is_object()) {
     const std::string low = text_in_unit(value.value("low", Json()), unit);
     const std::string high = text_in_unit(value.value("high", Json()), unit);
-    if (low.empty()) return "";
-    return high.empty() ? "≥ " + low : low + " to " + high;
+    if (low.empty() || low == high) return low;
+    if (high.empty()) return "≥ " + low;
+    const size_t space = std::min(high.rfind(' '), high.size());  // "12 to 13 ms"
+    return std::string(low.ends_with(high.substr(space)) ? low.substr(0, low.size() - (high.size() - space)) : low) +
+           " to " + high;
   }
   if (value.is_array()) {
     std::vector<std::string> texts;
@@ -58,7 +62,8 @@ std::string text_in_unit(const Json& value, std::string_view unit) {
   if (!value.is_number()) return "";
   const auto* known = std::ranges::find(kUnitTexts, unit, &UnitText::unit);
   if (known != std::end(kUnitTexts)) return known->text(value.get<double>());
-  return value.is_number_integer() ? value.dump() : fmt::format("{:.3g}", value.get<double>());
+  const double number = value.get<double>();
+  return number == std::trunc(number) ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
 }
 
 std::string figure_table(std::string_view kind, const char* member, const Json& rows,
@@ -76,7 +81,8 @@ std::string figure_table(const Json& schema, const Json& rows, const std::set<st
     bool any = false;
     for (const Json& row : rows) {
       const Json value = row.contains(at) ? row.at(at) : Json();
-      std::string text = text_in_unit(value, column.unit);
+      const bool is_point = !column.range_of.empty() && value.is_object() && value["low"] == value["high"];
+      std::string text = is_point ? "" : text_in_unit(value, column.unit);
       any = any || !(text.empty() || shows_nothing(value));
       if (value.is_string() || value.is_array()) shown.layout = "l";
       shown.cells.push_back(text.empty() ? "-" : std::move(text));

@@ -172,18 +172,18 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
 }
 
 int plan_serving(const PlanOptions& options, const app::PlanRequest& request, const app::LlmSource& source) {
-  const Result<Json> document = app::plan_serving(request, source);
-  if (!document) return ask_back(options, document.error());
+  const Result<app::ServingPlan> plan = app::plan_serving(request, source);
+  if (!plan) return ask_back(options, plan.error());
+  const Json document = json_of(*plan);
   if (options.json)
-    print_json(options.command, *document);
+    print_json(options.command, document);
   else
-    print(serving_text(*document));
-  const Status written = write_result(options.command, document->contains("manifest") ? options.manifest : "",
-                                      document->value("manifest", std::string()));
+    print(serving_text(document));
+  const Status written = write_result(options.command, plan->manifest.empty() ? "" : options.manifest, plan->manifest);
   if (!written) return failed(options, written.error());
-  if (Status kept = keep_and_draw(options.command, options.output, options.page, *document); !kept)
+  if (Status kept = keep_and_draw(options.command, options.output, options.page, document); !kept)
     return failed(options, kept.error());
-  return (*document)["met"].get<bool>() ? kDone : kNo;
+  return plan->met ? kDone : kNo;
 }
 
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {

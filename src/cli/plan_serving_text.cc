@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/schema.h"
+#include "cli/figure_table.h"
 #include "cli/paragraph.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
@@ -38,18 +39,11 @@ std::string split_of(const Json& s) {
 
 // The range that 80 % of measured values lie in, of a member that has one; empty in documents of before.
 template <typename Format>
-std::string range_text(const Json& s, const char* name, Format format, const char* between = " to ") {
+std::string range_text(const Json& s, const char* name, Format format) {
   const Json ranges = s.value("ranges", Json::object());
   if (!ranges.contains(name) || !ranges[name].is_object()) return {};
   const double low = number_at(ranges[name], "low"), high = number_at(ranges[name], "high");
-  if (low == high) return {};
-  std::string from = format(low);
-  const std::string to = format(high);
-  // "135-530 ms": one unit for both.
-  const size_t unit = to.rfind(' ');
-  if (std::string_view(between) == "-" && unit != std::string::npos && from.ends_with(to.substr(unit)))
-    from.resize(from.size() - (to.size() - unit));
-  return from + between + to;
+  return low == high ? "" : format(low) + " to " + format(high);
 }
 std::string bracketed(const std::string& range) { return range.empty() ? range : " (" + range + ")"; }
 
@@ -109,19 +103,16 @@ std::string here_text(const Json& here) {
   return fmt::format("limits of {}:{}; kernels' laws hold as shares of them\n", text_at(here, "name"), text);
 }
 
-std::string kernel_table(const Json& kernels) {
-  std::vector<std::vector<std::string>> rows;
+// Beside the list's columns: the share of the step. A kernel without a bound has no share of it.
+std::string kernel_table(Json kernels) {
+  OwnColumn share{"share", {}, "r2"};
   double all = 0;
   for (const Json& k : kernels) all += number_at(k, "ms");
-  for (const Json& k : kernels)
-    rows.push_back(
-        {text_at(k, "name"), format_ms(number_at(k, "ms")), format_percent(100 * number_at(k, "ms") / all),
-         format_ms(number_at(k, "bound_ms")),
-         number_at(k, "bound_ms") > 0 ? format_percent(number_at(k, "percent_of_limit")) : "-", text_at(k, "limiter"),
-         text_at(k, "law"),
-         k.contains("median_error_percent") ? fmt::format("{:.0f} %", number_at(k, "median_error_percent")) : "-"});
-  return table({"kernel", "time", "share", "bound", "of the limit", "limiter", "law", "its error"}, rows,
-               "lrr2r3r4l1l1r");
+  for (Json& k : kernels) {
+    share.cells.push_back(format_percent(100 * number_at(k, "ms") / all));
+    if (number_at(k, "bound_ms") <= 0) k.erase("percent_of_limit");
+  }
+  return figure_table(schema_of<llm::KernelRow>(), kernels, {}, {.last = {share}});
 }
 
 // Commands are fitted to the width; comments and the files of options that lines before write stay as they are.
@@ -137,54 +128,17 @@ std::string launch_text(const std::string& launch) {
   return text;
 }
 
-struct RangeColumn {
-  const char* header;
-  const char* layout;  // cli/table.h
-  std::function<std::string(const Json&)> cell;
-};
-RangeColumn range_column(const char* layout, const char* name, std::string (*format)(double)) {
-  return {"range", layout, [=](const Json& s) { return range_text(s, name, format, "-"); }};
-}
-
-std::string ways_table(const Json& ways, size_t most) {
-  const auto rate = [](const char* name) { return [=](const Json& s) { return whole(number_at(s, name)); }; };
-  const auto mean = [](const char* name) {
-    return [=](const Json& s) { return format_ms(number_at(s[name], "mean")); };
-  };
-  const RangeColumn columns[] = {
-      {"GPUs", "l", [](const Json& s) { return fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")); }},
-      {"split", "l", split_of},
-      {"engine", "l", [](const Json& s) { return text_at(s, "engine"); }},
-      {"weights", "l4", [](const Json& s) { return text_at(s, "weights"); }},
-      {"at once", "r5",
-       [](const Json& s) { return s.value("concurrency", 0) > 0 ? std::to_string(s.value("concurrency", 0)) : ""; }},
-      {"first token", "r", mean("ttft_ms")},
-      range_column("r7", "ttft_ms", format_ms),
-      {"each token", "r", mean("tpot_ms")},
-      range_column("r8", "tpot_ms", format_ms),
-      {"tokens/s/GPU", "r", rate("tokens_per_s_per_gpu")},
-      range_column("r3", "tokens_per_s_per_gpu", whole),
-      {"/user", "r6", rate("tokens_per_s_per_user")},
-      range_column("r2", "tokens_per_s_per_user", whole),
-      {"per million", "r9",
-       [](const Json& s) {
-         return number_at(s, "usd_per_million") > 0 ? format_usd(number_at(s, "usd_per_million")) : "";
-       }},
-      range_column("r1", "usd_per_million", format_usd),
-      {"", "l", [](const Json& s) { return s.value("meets", true) ? "" : "misses the goal"; }}};
-  std::vector<std::vector<std::string>> rows(std::min(ways.size(), most));
-  std::vector<std::string> header;
-  std::string layout;
-  for (const RangeColumn& column : columns) {
-    std::vector<std::string> cells;
-    for (size_t i = 0; i < rows.size(); ++i) cells.push_back(column.cell(ways[i]));
-    // Columns that are empty in every row are left out, such as a range of rates where the load is given.
-    if (std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
-    header.emplace_back(column.header);
-    layout += column.layout;
-    for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(cells[i]);
+std::string ways_table(Json ways, size_t most) {
+  if (ways.size() > most) ways.erase(ways.begin() + static_cast<int64_t>(most), ways.end());
+  OwnColumn gpus{"GPUs", {}}, split{"split", {}}, goal;
+  for (const Json& s : ways) {
+    gpus.cells.push_back(fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")));
+    split.cells.push_back(split_of(s));
+    goal.cells.emplace_back(s.value("meets", true) ? "" : "misses the goal");
   }
-  return table(header, rows, layout);
+  OwnColumns own{{gpus, split}, {}};
+  if (std::ranges::count(goal.cells, "") < std::ssize(goal.cells)) own.last = {goal};
+  return figure_table("size-serving", "ways", ways, {}, own);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/figure.h"
 #include "llm/simulate.h"
 
 namespace ridge::llm {
@@ -42,7 +43,7 @@ void visit_fields(auto& visit, Is<ServingMemory> auto& memory) {
   visit("weights", memory.weights);
   visit("cache_per_token", memory.cache_per_token);
   visit("cache", memory.cache);
-  visit("cache_tokens", memory.cache_tokens);
+  visit("cache_tokens", memory.cache_tokens, means("of a replica of attention"));
 }
 // An engine's share of the memory, its reserve beside weights and cache [bytes], and its default tokens per step.
 struct EngineMemory {
@@ -74,8 +75,8 @@ void visit_fields(auto& visit, Is<PrefillPool> auto& pool) {
   visit("parallel", pool.parallel);
   visit("workers", pool.workers);
   visit("memory", pool.memory);
-  visit("busy", pool.busy);
-  visit("transfer_ms", pool.transfer_ms);
+  visit("busy", pool.busy, means("share of the time"));
+  visit("transfer_ms", pool.transfer_ms, means("of a mean prompt's cache"));
 }
 
 // With a prefill pool parallelism, replicas, memory and decode step are those of the decode workers.
@@ -110,41 +111,47 @@ struct ServingRanges {
   std::optional<Interval> usd_per_million, joules_per_token;
 };
 void visit_fields(auto& visit, Is<ServingRanges> auto& r) {
-  visit("ttft_ms", r.ttft_ms);
-  visit("tpot_ms", r.tpot_ms);
+  visit("ttft_ms", r.ttft_ms, Figure().range_of("/ttft_ms/mean").leaves(7));
+  visit("tpot_ms", r.tpot_ms, Figure().range_of("/tpot_ms/mean").leaves(8));
   visit("output_tokens_per_s", r.output_tokens_per_s);
-  visit("tokens_per_s_per_gpu", r.tokens_per_s_per_gpu);
-  visit("tokens_per_s_per_user", r.tokens_per_s_per_user);
-  visit("usd_per_million", r.usd_per_million);
+  visit("tokens_per_s_per_gpu", r.tokens_per_s_per_gpu,
+        Figure().range_of("/tokens_per_s_per_gpu").in("tokens/s").leaves(3));
+  visit("tokens_per_s_per_user", r.tokens_per_s_per_user,
+        Figure().range_of("/tokens_per_s_per_user").in("tokens/s").leaves(2));
+  visit("usd_per_million", r.usd_per_million, Figure().range_of("/usd_per_million").in("USD").leaves(1));
   visit("joules_per_token", r.joules_per_token);
 }
 ServingRanges ranges_of(const Serving& serving);
 
 void visit_fields(auto& visit, Is<Serving> auto& s) {
   visit("gpu", s.gpu);
-  visit("engine", s.engine);
-  visit("parallel", s.parallel);
+  visit("engine", s.engine, Figure().column("engine"));
+  visit("parallel", s.parallel, means("of a replica; with prefill workers, as memory and step, of the decode workers"));
   visit("replicas", s.replicas);
-  visit("gpus", s.gpus);
-  visit("prefill", s.prefill);
-  visit("concurrency", s.concurrency);
-  visit("requests_per_s", s.requests_per_s);
-  visit("weights", s.weights);
-  visit("memory", s.memory);
+  visit("gpus", s.gpus, means("of all replicas, and of the prefill workers"));
+  visit("prefill", s.prefill, means("workers of prompts; null: every replica computes them itself"));
+  visit("weights", s.weights, means("format of most").column("weights").leaves(4));
+  visit("concurrency", s.concurrency,
+        means("requests at once; 0: of a load by rate or trace").column("at once").leaves(5));
+  visit("requests_per_s", s.requests_per_s, means("that arrive at all replicas"));
+  visit("memory", s.memory, means("of one GPU").in("B"));
   visit("fits", s.why_not.empty());
   visit.unless_empty("why_not", s.why_not);
-  visit("ttft_ms", s.simulation.ttft_ms);
-  visit("tpot_ms", s.simulation.tpot_ms);
-  visit("ttft_error", s.ttft_error);
-  visit("tpot_error", s.tpot_error);
-  visit("meets", s.meets);
+  visit("ttft_ms", s.simulation.ttft_ms,
+        means("from sending to the first token").part_columns("mean", "first token, {}"));
+  visit("tpot_ms", s.simulation.tpot_ms, means("of each further token").part_columns("mean", "each token, {}"));
+  visit("ttft_error", s.ttft_error, means("80 % of measured values lie between the prediction times these"));
+  visit("tpot_error", s.tpot_error, means("likewise"));
+  visit("meets", s.meets, means("the goals, at the slow end of the ranges"));
   visit("output_tokens_per_s", s.output_tokens_per_s);
-  visit("tokens_per_s_per_gpu", s.tokens_per_s_per_gpu);
-  visit("tokens_per_s_per_user", s.tokens_per_s_per_user);
-  visit("usd_per_million", s.usd_per_million);
-  visit("joules_per_token", s.joules_per_token);
-  visit("bound_tpot_ms", s.bound_tpot_ms);
-  visit.derived("ranges", ranges_of(s));
+  visit("tokens_per_s_per_gpu", s.tokens_per_s_per_gpu, Figure().column("tokens/s per GPU").in("tokens/s"));
+  visit("tokens_per_s_per_user", s.tokens_per_s_per_user,
+        Figure().column("tokens/s per user").in("tokens/s").leaves(6));
+  visit("usd_per_million", s.usd_per_million,
+        means("output tokens; null: no price is known").column("per million").in("USD").leaves(9));
+  visit("joules_per_token", s.joules_per_token, means("at the GPUs' full power; null: not known"));
+  visit("bound_tpot_ms", s.bound_tpot_ms, means("of a decode step of the mean batch: each kernel at its limit"));
+  visit.derived("ranges", Derived{ranges_of(s), means("80 % of measured values lie in them").groups_columns()});
 }
 
 struct Load {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "llm/gpu.h"
 #include "llm/kernels.h"
 #include "llm/model.h"
@@ -110,6 +111,25 @@ struct KernelRow {
   double calls = 0;
   KernelTime time;  // of all calls
 };
+void visit_fields(auto& visit, Is<KernelRow> auto& row) {
+  const KernelTime& t = row.time;
+  visit("name", row.name, means("of the kernel, over all layers").column("kernel"));
+  visit("calls", row.calls, means("of a step").column("calls").leaves(4));
+  visit.derived("ms", Derived{1e3 * t.seconds, means("of all calls").column("time")});
+  visit.derived("bound_ms", Derived{1e3 * t.bound_seconds, means("the physical limit").column("limit").leaves(3)});
+  visit.derived("percent_of_limit", Derived{t.seconds > 0 ? 100 * t.bound_seconds / t.seconds : 0,
+                                            means("of the time").column("share of the limit").in("%").leaves(5)});
+  visit.derived("limiter", Derived{std::string(t.bound_seconds <= 0 ? "none"
+                                               : t.compute_bound    ? "compute"
+                                                                    : "memory"),
+                                   means("`compute`, `memory` or `none`").column("limiter").leaves(1)});
+  visit.derived(
+      "law", Derived{std::string(t.error_percent <= 0 ? "assumed"
+                                 : t.own              ? "this GPU's"
+                                                      : "other GPUs'"),
+                     means("that gives the time: `this GPU's`, `other GPUs'` or `assumed`").column("law").leaves(1)});
+  visit.unless_empty("median_error_percent", t.error_percent, means("of the law").column("median error"));
+}
 
 // Every kernel of the step, and the engine's own costs without a bound, in the order of a layer.
 std::vector<KernelRow> kernels_of(const Deployment& deployment, const Step& step);

@@ -183,14 +183,14 @@ const kUnits = {
 // "cards.batches" of the lists in each card.
 const columns = read('columns');
 // A list of the document, as 'cards.0.batches': the columns that some element has, not 0 in all, without `except`
-// ('/clock_hz'), between the page's own: [head, cell of an element and its index]. What a sheet of paper has no room
-// for follows in a table of its own, with the first column again.
+// ('/clock_hz'), between the page's own: [head, cell of an element and its index]. A figure's range stands below it.
+// What a sheet of paper has no room for follows in a table of its own, with the first column again.
 const kMostColumns = 12;
 const listCell = (member, show) => {
   const value = valueOf(member);
   if (Array.isArray(value)) return make('td', listed(value.map(each => say(String(each)))), {class: 'name'});
   if (known(value) && typeof value === 'object') return make('td', ends(value, show) || kNone, {class: 'number'});
-  if (typeof value === 'string') return make('td', say(value), {class: 'name'});
+  if (typeof value === 'string') return make('td', say(value), value.length > 12 ? {class: 'name'} : {});
   if (typeof value === 'boolean') return make('td', say(value ? 'yes' : 'no'));
   return cell(show, member);
 };
@@ -199,11 +199,20 @@ const showsSomething = value => Array.isArray(value) ? value.length > 0 :
 const listTable = (list, {first = [], last = [], except = []} = {}) => {
   const rows = (valueOf(list) || []).map((_, i) => `${list}.${i}`);
   const own = all => all.map(([head, cellOf]) => ({head, cells: rows.map((row, i) => cellOf(valueOf(row), i))}));
-  const ofList = (columns[list.replace(/\.\d+/g, '')] || []).flatMap(({member, label, unit}) => {
+  const all = columns[list.replace(/\.\d+/g, '')] || [];
+  const ofList = all.flatMap(({member, label, unit, range_of: isRange}) => {
     const members = rows.map(row => row + member.replaceAll('/', '.')), values = members.map(valueOf);
-    if (except.includes(member) || !values.some(showsSomething)) return [];
+    if (isRange || except.includes(member) || !values.some(showsSomething)) return [];
     const numbers = values.some(value => typeof value === 'number' || known(value?.low));
-    return [{head: numbers ? '#' + label : label, cells: members.map(at => listCell(at, kUnits[unit] || plainNumber))}];
+    const show = kUnits[unit] || (value => Number.isInteger(value) ? String(value) : plainNumber(value));
+    const cells = members.map(at => listCell(at, show));
+    const range = all.find(column => column.range_of === member);
+    if (range) cells.forEach((cell, i) => {
+      const interval = valueOf(rows[i] + range.member.replaceAll('/', '.'));
+      if (interval && interval.low !== interval.high)
+        cell.append(make('span', ends(interval, show), {class: 'below'}));
+    });
+    return [{head: numbers ? '#' + label : label, cells}];
   });
   const [front, ...rest] = [...own(first), ...ofList, ...own(last)];
   const tables = Math.max(1, Math.ceil(rest.length / kMostColumns)), each = Math.ceil(rest.length / tables);

@@ -3,9 +3,8 @@
 (() => {
 const plan = ridge.data;
 const {say, listed, bytes, milliseconds, count, percentOf, joules, dollars, plainNumber, range, make, section,
-       longSection, quiet, bullets, warning, name, known, number, cell, noCell, figure, figures, table, expander,
-       halves, properties, limitRows, fileName, header, faded, canvas, draw, axis, plain, fifths, barChart, whiskers} =
-       ridge;
+       longSection, quiet, bullets, warning, name, known, cell, figure, figures, table, listTable, expander, halves,
+       properties, limitRows, fileName, header, faded, canvas, draw, axis, plain, fifths, barChart, whiskers} = ridge;
 
 const best = plan.serving;
 const tokensPerSecond = value => `${count(value)} ${say('tokens/s')}`;
@@ -151,27 +150,12 @@ const sameWay = (a, b) => gpus(a) === gpus(b) && a.engine === b.engine && a.weig
     split(a) === split(b) && a.concurrency === b.concurrency;
 
 function waysTable(member) {
-  const all = plan[member], priced = all.some(way => known(way.usd_per_million)), goals = all.some(way => !way.meets);
-  const ranged = (show, at, way, of, member = of) => make(
-      'td', null, {class: 'number'}, number('span', show, `${at}.${member}`),
-      make('span', ends(way.ranges[of], show), {class: 'below'}));
-  const rows = all.map((way, i) => {
-    const at = `${member}.${i}`;
-    return [
-      name(gpus(way)), split(way), way.engine, way.weights,
-      way.concurrency > 0 ? cell(String, `${at}.concurrency`) : noCell(),
-      ranged(milliseconds, at, way, 'ttft_ms', 'ttft_ms.mean'),
-      ranged(milliseconds, at, way, 'tpot_ms', 'tpot_ms.mean'), ranged(whole, at, way, 'tokens_per_s_per_gpu'),
-      ranged(whole, at, way, 'tokens_per_s_per_user'), ...(priced ? [ranged(dollars, at, way, 'usd_per_million')] : []),
-      ...(goals ? [make('td', say(way.meets ? '' : 'misses the goal'), {class: 'origin'})] : [])
-    ];
+  const splits = ['split', way => make('td', split(way), known(way.prefill) ? {class: 'name'} : {})];
+  const goal = ['', way => make('td', say(way.meets ? '' : 'misses the goal'), {class: 'origin'})];
+  return listTable(member, {
+    first: [['GPUs', way => name(gpus(way))], splits],
+    last: plan[member].some(way => !way.meets) ? [goal] : []
   });
-  return table(
-      [
-        'GPUs', 'split', 'engine', 'weights', '#at once', '#first token', '#each token', '#tokens/s per GPU',
-        '#tokens/s per user', ...(priced ? ['#per million'] : []), ...(goals ? [''] : [])
-      ],
-      rows);
 }
 
 // Of a decode step of the mean batch, or of one prompt.
@@ -184,21 +168,10 @@ function step(id, title, member, note) {
           ['physical limit', kernels.map(kernel => kernel.bound_ms), faded(c.quiet)]],
       milliseconds);
   const all = kernels.reduce((sum, kernel) => sum + kernel.ms, 0);
-  const rows = kernels.map((kernel, i) => {
-    const at = `serving.${member}.${i}`;
-    return [
-      say(kernel.name), cell(whole, `${at}.calls`), cell(milliseconds, `${at}.ms`),
-      make('td', percentOf(100 * kernel.ms / all), {class: 'number'}), cell(milliseconds, `${at}.bound_ms`),
-      kernel.bound_ms > 0 ? cell(percentOf, `${at}.percent_of_limit`) : noCell(), say(kernel.limiter), say(kernel.law),
-      cell(percentOf, `${at}.median_error_percent`)
-    ];
-  });
-  return longSection(
-      id, title, chart,
-      table(
-          ['kernel', '#calls', '#time', '#share', '#limit', '#share of the limit', 'limiter', 'law', '#median error'],
-          rows),
-      quiet(note));
+  for (const kernel of kernels)
+    if (kernel.bound_ms <= 0) kernel.percent_of_limit = null;  // it has no limit
+  const share = ['#share', kernel => make('td', percentOf(100 * kernel.ms / all), {class: 'number'})];
+  return longSection(id, title, chart, listTable(`serving.${member}`, {last: [share]}), quiet(note));
 }
 
 function launch() {
