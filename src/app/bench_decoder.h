@@ -56,13 +56,15 @@ void visit_fields(auto& visit, Is<DecoderPoint> auto& p) {
   visit("tokens", p.tokens, means("new, of each").csv());
   visit("cached", p.cached, means("of each before the step, mean").csv());
   visit("step_ms", p.step_ms,
-        means("median over the rounds of the mean over the steps of a round").csv().low_is_better());
-  visit("step_ci95_ms", p.step_ci95_ms, means("95 % interval of step_ms").csv("step"));
-  visit("tokens_per_s", p.tokens_per_s, means("of all sequences").csv().high_is_better());
+        means("median over the rounds of the mean over the steps of a round").column("time").csv().low_is_better());
+  visit("step_ci95_ms", p.step_ci95_ms, means("95 % interval of step_ms").column("at 95 %").csv("step"));
+  visit("tokens_per_s", p.tokens_per_s,
+        means("of all sequences").column("tokens/s").in("tokens/s").csv().high_is_better());
   visit("flops", p.flops, Figure().csv());
   visit("bytes", p.bytes, means("weights and cache that a step must read").csv());
   visit_fields(visit, p.bound);
-  visit.or_null("percent_of_limit", p.percent_of_limit, means("100 · bound_ms / step_ms").csv());
+  visit.or_null("percent_of_limit", p.percent_of_limit,
+                means("100 · bound_ms / step_ms").column("share of the limit").csv());
   visit.or_null("line_ms", p.line_ms, means("by the line").csv());
 }
 

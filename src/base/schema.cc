@@ -16,7 +16,7 @@ struct NamedUnit {
   std::string_view end, unit;
 };
 constexpr NamedUnit kUnits[] = {
-    {"_ms", "ms"}, {"_per_s", "/s"}, {"_percent", "%"}, {"percent_of_limit", "%"}, {"_bytes", "B"}};
+    {"_ms", "ms"}, {"_per_s", "/s"}, {"_percent", "%"}, {"percent_of_limit", "% of the limit"}, {"_bytes", "B"}};
 
 // The row that a name ends with, or is; null: none.
 const NamedUnit* row_of(std::string_view name) {

@@ -18,6 +18,7 @@
 #include "cli/bench_decoder.h"
 #include "cli/bench_device.h"
 #include "cli/bench_server.h"
+#include "cli/figure_table.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/limits_text.h"
@@ -219,27 +220,15 @@ std::string layer_name(const measure::Layer& layer) {
 std::string layer_table(const measure::Measurement& m, size_t most) {
   double total = 0, shown_ms = 0;
   for (const measure::Layer& layer : m.layers) total += layer.ms;
-  const bool kernels =
-      std::any_of(m.layers.begin(), m.layers.end(), [](const auto& layer) { return !layer.kernel.empty(); });
-  std::vector<std::vector<std::string>> rows;
-  for (const measure::Layer& layer : std::span(m.layers).first(std::min(most, m.layers.size()))) {
+  const auto shown = std::span(m.layers).first(std::min(most, m.layers.size()));
+  OwnColumn names{"layer"}, shares{"of run", {}, "r"};
+  for (const measure::Layer& layer : shown) {
     shown_ms += layer.ms;
-    std::vector<std::string> row = {layer_name(layer), layer.op};
-    if (kernels) row.push_back(layer.kernel);
-    row.insert(row.end(), {format_ms(layer.ms), total > 0 ? format_percent(100 * layer.ms / total) : "-"});
-    if (layer.has_rule)
-      row.insert(row.end(),
-                 {format_flops_rate(layer.flops_per_s), format_bandwidth(layer.bytes_per_s), format_ms(layer.bound_ms),
-                  share_text(layer.percent_of_limit), std::string(cost::limiter_name(layer.limiter))});
-    else
-      row.insert(row.end(), {"not known", "-", "-", "-", "-"});
-    rows.push_back(std::move(row));
+    names.cells.push_back(layer_name(layer));
+    shares.cells.push_back(total > 0 ? format_percent(100 * layer.ms / total) : "-");
   }
-  std::vector<std::string> head = {"layer", "operator"};
-  if (kernels) head.push_back("kernel");
-  head.insert(head.end(), {"time", "of run", "reached", "moved", "bound", "share of the limit", "limiter"});
-  std::string text = table(head, rows, kernels ? "ll6l1rrr3r4r2rl5" : "ll5rrr2r3r1rl4");
-  if (const size_t others = m.layers.size() - rows.size(); others > 0)
+  std::string text = figure_table("bench", "layers", json_of(shown), {}, {{names}, {shares}});
+  if (const size_t others = m.layers.size() - shown.size(); others > 0)
     text += fmt::format("other {}: {}, {} of the run (--layers {} shows them)\n", counted(others, "layer"),
                         format_ms(total - shown_ms), format_percent(100 * (total - shown_ms) / total), kAllLayers);
   return text;

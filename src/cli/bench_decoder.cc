@@ -12,6 +12,7 @@
 #include "base/csv.h"
 #include "base/schema.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/limits_text.h"
@@ -20,6 +21,7 @@
 #include "cli/steps.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "engine/engines.h"
 
 namespace ridge::cli {
 namespace {
@@ -89,23 +91,13 @@ std::string step_name(const DecoderPoint& p) {
   return fmt::format("{} after {:.0f}{}", counted(p.tokens, "token"), p.cached, of);
 }
 
-std::string step_interval(const measure::Interval& ci) {
-  if (!ci.low || !ci.high) return "-";
-  return fmt::format("{} to {}", format_ms(*ci.low), format_ms(*ci.high));
-}
-
 std::string point_rows(const DecoderMeasurement& m) {
-  std::vector<std::vector<std::string>> rows;
+  OwnColumn steps{"step"}, errors{"step line", {}, "r"};
   for (const DecoderPoint& p : m.points) {
-    const bool bounded = p.bound.ms > 0;
-    rows.push_back({step_name(p), format_rate(p.tokens_per_s, "tokens"), format_ms(p.step_ms),
-                    step_interval(p.step_ci95_ms), bounded ? format_ms(p.bound.ms) : "-",
-                    bounded ? std::string(cost::limiter_name(p.bound.limiter)) : "-",
-                    bounded ? format_percent(p.percent_of_limit) : "-",
-                    p.line_ms > 0 ? fmt::format("{:+.1f} %", app::line_error_percent(p)) : "-"});
+    steps.cells.push_back(step_name(p));
+    errors.cells.push_back(p.line_ms > 0 ? fmt::format("{:+.1f} %", app::line_error_percent(p)) : "-");
   }
-  return table({"step", "tokens", "time", "at 95 %", "bound", "limited by", "share of the limit", "step line"}, rows,
-               "lrrrrlrr");
+  return figure_table("bench-decoder", "points", json_of(m.points), {}, {{steps}, {errors}});
 }
 
 // "step time by the line: 1.2 ms + 0.35 ms per token + …, at least 8.1 ms; 8 of 9 points within 10 %, the worst 12 %".

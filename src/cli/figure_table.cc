@@ -16,6 +16,11 @@
 namespace ridge::cli {
 namespace {
 
+// 0: not known.
+std::string limit_share(double percent) { return percent > 0 ? format_percent(percent) : "-"; }
+std::string intensity_text(double intensity) { return fmt::format("{:.1f} FLOP/byte", intensity); }
+std::string ratio_text(double ratio) { return ratio > 0 ? fmt::format("{:.4g}×", ratio) : "-"; }
+
 struct UnitText {
   std::string_view unit;
   std::string (*text)(double);
@@ -28,11 +33,14 @@ constexpr UnitText kUnitTexts[] = {{"ms", format_ms},
                                    {"rows/s", format_row_rate},
                                    {"FLOP", format_flops},
                                    {"FLOP/s", format_flops_rate},
-                                   {"FLOP/byte", [](double intensity) { return fmt::format("{:.1f}", intensity); }},
+                                   {"FLOP/byte", intensity_text},
                                    {"B", format_bytes},
                                    {"B/s", format_bandwidth},
                                    {"Hz", format_hertz},
                                    {"%", format_percent},
+                                   {"% of the limit", limit_share},
+                                   {"share", [](double share) { return format_percent(100 * share); }},
+                                   {"×", ratio_text},
                                    {"W", [](double watts) { return fmt::format("{:.0f} W", watts); }},
                                    {"J", format_energy},
                                    {"USD", format_usd},

@@ -14,7 +14,7 @@ namespace ridge::cli {
 // A column that several figures make together, beside those of the list; `layout`: its letter and digit (cli/table.h).
 struct OwnColumn {
   std::string label;
-  std::vector<std::string> cells;
+  std::vector<std::string> cells = {};
   std::string layout = "l";
 };
 struct OwnColumns {

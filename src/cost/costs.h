@@ -142,10 +142,10 @@ struct Bound {
   Limiter limiter = Limiter::kUnknown;
 };
 void visit_fields(auto& visit, Is<Bound> auto& bound) {
-  visit.or_null("bound_ms", bound.ms, Figure().csv());
+  visit.or_null("bound_ms", bound.ms, Figure().column("bound").csv());
   visit("compute_bound_ms", bound.compute_ms, Figure().csv());
   visit("memory_bound_ms", bound.memory_ms, Figure().csv());
-  visit("limiter", bound.limiter, Figure().csv());
+  visit("limiter", bound.limiter, Figure().column("limiter").leaves(1).csv());
 }
 Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits);
 // `bytes` is the larger of read and written.

@@ -59,19 +59,22 @@ void visit_fields(auto& visit, Is<Layer> auto& layer) {
                  means("of the one of `nodes` with the most arithmetic; without `nodes` the layer is the engine's own "
                        "(a change of layout): of the node that it serves")
                      .csv());
-  visit.optional("op", layer.op, means("of that node; of an engine's own layer what it does").csv());
-  visit.optional("ms", layer.ms, means("per run, by the engine's profile").csv().low_is_better());
+  visit.optional("op", layer.op,
+                 means("of that node; of an engine's own layer what it does").column("operator").leaves(6).csv());
+  visit.optional("ms", layer.ms, means("per run, by the engine's profile").column("time").csv().low_is_better());
   visit.optional("flops", layer.flops, Figure().csv());
   visit.optional("macs", layer.macs, means("the multiply-adds among the FLOPs"));
   visit.optional("bytes", layer.bytes, Figure().csv());
-  visit.optional("flops_per_s", layer.flops_per_s, means("reached").in("FLOP/s").csv());
-  visit.optional("bytes_per_s", layer.bytes_per_s, means("moved").in("B/s").csv());
-  visit.optional("bound_ms", layer.bound_ms, Figure().csv());
-  visit.optional("percent_of_limit", layer.percent_of_limit, means("100 · bound / measured").csv());
-  visit.optional("limiter", layer.limiter, Figure().csv());
+  visit.optional("flops_per_s", layer.flops_per_s, means("reached").column("reached").leaves(3).in("FLOP/s").csv());
+  visit.optional("bytes_per_s", layer.bytes_per_s, means("moved").column("moved").leaves(4).in("B/s").csv());
+  visit.optional("bound_ms", layer.bound_ms, Figure().column("bound").leaves(2).csv());
+  visit.optional("percent_of_limit", layer.percent_of_limit,
+                 means("100 · bound / measured").column("share of the limit").csv());
+  visit.optional("limiter", layer.limiter, Figure().column("limiter").leaves(5).csv());
   visit.optional("has_rule", layer.has_rule, means("false: its FLOPs are not counted").csv());
   visit.optional("position", layer.position, means("in the order in which the layers ran").csv());
-  visit.optional("kernel", layer.kernel, means("what executed it, if the engine reports it").csv());
+  visit.optional("kernel", layer.kernel,
+                 means("what executed it, if the engine reports it").column("kernel").leaves(1).csv());
   visit.optional("engine_name", layer.engine_name, means("in the engine's graph"));
   visit.optional("nodes", layer.nodes, means("of the model, that the layer computes"));
 }
@@ -172,27 +175,29 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.unless_empty("shapes", m.shapes,
                      means("by name, of the inputs as they ran; absent in `baseline` and `best` of `tune`, where "
                            "`shapes` beside them says it"));
-  visit.optional("engine", m.engine, Figure().csv());
+  visit.optional("engine", m.engine, Figure().column("engine").csv());
   visit.optional("engine_version", m.engine_version, Figure().csv());
   visit.optional("device", m.device, means("as plans name it").csv());
-  visit.optional("precision", m.precision, means("asked for").csv());
+  visit.optional("precision", m.precision, means("asked for").column("precision").leaves(2).csv());
   visit.optional("executed", m.executed,
                  means("precisions or providers, as the engine reports: `bf16 in 53 layers, f32 in 1`"));
-  visit.optional("threads", m.threads, means("of one instance, as they really ran").csv());
-  visit.optional("instances", m.instances, means("sessions").csv());
+  visit.optional("threads", m.threads, means("of one instance, as they really ran").column("threads").leaves(4).csv());
+  visit.optional("instances", m.instances, means("sessions").column("instances").leaves(4).csv());
   visit.optional("concurrency", m.concurrency, means("callers with a request in flight").csv());
-  visit.optional("batch", m.batch, means("rows of one run; a vector of a fixed size is one row").csv());
+  visit.optional("batch", m.batch,
+                 means("rows of one run; a vector of a fixed size is one row").column("batch").leaves(5).csv());
   visit.optional("open_batch", m.open_batch, means("the file leaves the first dimension open"));
   visit.optional("nodes", m.nodes, means("of the model, that run; 0: not known"));
-  visit("latency_ms", m.latency_ms, means("of one run").csv().low_is_better());
-  visit.optional("throughput_per_s", m.throughput_per_s, means("rows, of all callers").csv().high_is_better());
+  visit("latency_ms", m.latency_ms, means("of one run").part_columns("p50 p99", "{}").csv().low_is_better());
+  visit.optional("throughput_per_s", m.throughput_per_s,
+                 means("rows, of all callers").column("throughput").in("rows/s").csv().high_is_better());
   visit.optional("ci95_percent", m.ci95_percent,
                  means("half-width of the 95 % interval of the mean latency; null: one sample only").csv().or_null());
   visit.optional("latency_ci95_ms", m.latency_ci95_ms,
                  means("95 % confidence intervals; an end that lies beyond all samples is null"));
   visit.optional("throughput_ci95_per_s", m.throughput_ci95_per_s,
                  means("of a closed loop, from the mean latency; in `tune` from the rounds; null: not known"));
-  visit.optional("samples", m.samples, means("timed runs").csv());
+  visit.optional("samples", m.samples, means("timed runs").column("runs").leaves(1).csv());
   visit.unless_empty(
       "cold", m.cold,
       means(
@@ -203,7 +208,8 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit("stages_ms", m.stages_ms,
         means("opening and the first run: once each; else means over the samples").low_is_better());
   visit.optional("bound_ms", m.bound_ms, means("least time of one run").csv());
-  visit.optional("percent_of_limit", m.percent_of_limit, means("100 · rate reached / rate at the bound").csv());
+  visit.optional("percent_of_limit", m.percent_of_limit,
+                 means("100 · rate reached / rate at the bound").column("share of the limit").csv());
   visit.optional("limiter", m.limiter,
                  means("`unknown` where there is no limit, or most of the arithmetic has no rule or no known shape; "
                        "bound_ms and percent_of_limit are then 0")

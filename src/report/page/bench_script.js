@@ -1,8 +1,8 @@
 // Draws the measurement of a model in the element "data". Numbers keep their value in data-value.
 (() => {
 const bench = ridge.data;
-const {say, sentence, bytes, milliseconds, flops, rate, bandwidth, plusMinus, rowsPerSecond, percent, percentOf, range,
-       ends, make, section, longSection, quiet, warning, name, known, cell, noCell, figure, figures, table, expander,
+const {say, sentence, bytes, milliseconds, flops, plusMinus, rowsPerSecond, percent, percentOf, range, ends, make,
+       section, longSection, quiet, warning, name, known, cell, noCell, figure, figures, table, listTable, expander,
        halves, properties, limitRows, fileName, header, disturbed, faded, barChart} = ridge;
 
 const {latency_ms: latency, load, device} = bench;
@@ -115,17 +115,6 @@ function layers() {
   if (all.length === 0) return null;
   const total = all.reduce((sum, layer) => sum + layer.ms, 0);
   const shown = all.slice(0, 15);
-  const rows = all.map(
-      (layer, i) =>
-          [name(layer.name), layer.op, cell(milliseconds, `layers.${i}.ms`),
-           make('td', percent(layer.ms / total), {class: 'number'}),
-           ...(layer.has_rule ?
-                   [
-                     cell(rate, `layers.${i}.flops_per_s`), cell(bandwidth, `layers.${i}.bytes_per_s`),
-                     cell(milliseconds, `layers.${i}.bound_ms`), cell(percentOf, `layers.${i}.percent_of_limit`),
-                     say(layer.limiter)
-                   ] :
-                   [make('td', say('not known'), {class: 'number'}), noCell(), noCell(), noCell(), ''])]);
   return longSection(
       'layers', 'Layers',
       barChart(
@@ -138,14 +127,11 @@ function layers() {
           'Time by the engine\'s profile, in which runs are slower than measured above; the bound is what this ' +
               'machine needs at least.'),
       expander(
-          `all ${rows.length} layers`,
-          table(
-              [
-                'layer', 'operator', '#time', '#of the run', '#reached', '#moved', '#bound', '#share of the limit',
-                'limiter'
-              ],
-              rows),
-          rows.length <= 15));
+          `all ${all.length} layers`, listTable('layers', {
+            first: [['layer', layer => name(layer.name)]],
+            last: [['#of the run', layer => make('td', percent(layer.ms / total), {class: 'number'})]]
+          }),
+          all.length <= 15));
 }
 
 ridge.page(() => [title(), tiles(), percentiles(), halves(stages(), openLoad(), more()), layers()]);

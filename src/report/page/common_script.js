@@ -169,6 +169,9 @@ const kUnits = {
   'requests/s': count,
   'rows/s': rowsPerSecond,
   '%': percentOf,
+  '% of the limit': unlessZero(percentOf),
+  'share': percent,
+  '×': ratio,
   'B': bytes,
   'B/s': bandwidth,
   'FLOP': flops,
@@ -183,8 +186,9 @@ const kUnits = {
 // "cards.batches" of the lists in each card.
 const columns = read('columns');
 // A list of the document, as 'cards.0.batches': the columns that some element has, not 0 in all, without `except`
-// ('/clock_hz'), between the page's own: [head, cell of an element and its index]. A figure's range stands below it.
-// What a sheet of paper has no room for follows in a table of its own, with the first column again.
+// ('/clock_hz'), between the page's own: [head, cell of an element and its index]; `order`: the indices of its elements,
+// else all. A figure's range stands below it. What a sheet of paper has no room for follows in a table of its own, with
+// the first column again.
 const kMostColumns = 12;
 const listCell = (member, show) => {
   const value = valueOf(member);
@@ -196,8 +200,8 @@ const listCell = (member, show) => {
 };
 const showsSomething = value => Array.isArray(value) ? value.length > 0 :
   known(value) && typeof value === 'object' ? known(value.low) : known(value) && value !== 0 && value !== '';
-const listTable = (list, {first = [], last = [], except = []} = {}) => {
-  const rows = (valueOf(list) || []).map((_, i) => `${list}.${i}`);
+const listTable = (list, {first = [], last = [], except = [], order} = {}) => {
+  const rows = (order || Object.keys(valueOf(list) || [])).map(i => `${list}.${i}`);
   const own = all => all.map(([head, cellOf]) => ({head, cells: rows.map((row, i) => cellOf(valueOf(row), i))}));
   const all = columns[list.replace(/\.\d+/g, '')] || [];
   const ofList = all.flatMap(({member, label, unit, range_of: isRange}) => {
