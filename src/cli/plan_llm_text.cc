@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 
@@ -44,23 +46,6 @@ std::string llm_summary(const llm::Forecast& f, bool reserve_given) {
                   fmt::format("at least, for a prompt of {} tokens; {}", f.setup.prompt, llm_limit_text(f.prefill))});
   rows.push_back({"prefill", tokens_rate(f.prefill_tokens_per_s), "at most"});
   return table({}, rows, "lrl");
-}
-
-std::string decode_table(const llm::Forecast& f) {
-  std::vector<std::vector<std::string>> rows;
-  for (const llm::DecodeStep& step : f.decode)
-    rows.push_back({std::to_string(step.batch), format_ms(step.bound.ms), tokens_rate(step.tokens_per_s),
-                    tokens_rate(step.tokens_per_s / static_cast<double>(step.batch)),
-                    std::string(cost::limiter_name(step.bound.limiter)), step.fits ? "" : "does not fit"});
-  return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrr1l2l");
-}
-
-std::string weights_table(const std::vector<llm::FormForecast>& forms) {
-  std::vector<std::vector<std::string>> rows;
-  for (const llm::FormForecast& f : forms)
-    rows.push_back({f.weights, format_bytes(f.weight_bytes), f.sequences ? std::to_string(*f.sequences) : "-",
-                    format_ms(f.decode_bound_ms), tokens_rate(f.decode_bound_ms > 0 ? 1e3 / f.decode_bound_ms : 0)});
-  return table({"weights as", "bytes", "sequences", "step of one", "at most"}, rows, "lrrrr");
 }
 
 std::string here_load_text(const llm::Workload& w) {
@@ -107,8 +92,9 @@ std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
   if (plan.here) text += served_here_text(*plan.here) + "\n";
   text += llm_summary(f, reserve_given);
   for (const std::string& note : f.notes) text += note_text(note);
-  text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.setup.context) + decode_table(f);
-  text += "\n" + weights_table(plan.by_weights);
+  text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.setup.context) +
+          figure_table("plan-language", "decode", json_of(f.decode));
+  text += "\n" + figure_table("plan-language", "by_weights", json_of(plan.by_weights));
   return text + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
 }
 

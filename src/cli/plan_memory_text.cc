@@ -1,7 +1,11 @@
 // The answers on memory: of running the model, and of training it.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/schema.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 
@@ -102,12 +106,7 @@ std::string training_speed(const sizing::TrainingPlan& plan) {
 }
 
 std::string training_curve(const sizing::TrainingPlan& plan) {
-  if (plan.curve.empty()) return "";
-  std::vector<std::vector<std::string>> rows;
-  for (const sizing::TrainingPoint& point : plan.curve)
-    rows.push_back({std::to_string(point.batch), format_bytes(point.memory.total()),
-                    point.speed ? format_count(point.speed->rows_per_s) : "-", point.fits ? "yes" : "no"});
-  return "\n" + table({"batch", "memory", "rows/s", "fits"}, rows, "rrrl");
+  return plan.curve.empty() ? "" : "\n" + figure_table(schema_of<sizing::TrainingPoint>(), json_of(plan.curve));
 }
 
 std::string training_fit(const sizing::TrainingPlan& plan) {

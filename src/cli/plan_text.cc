@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/limits_text.h"
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
@@ -99,20 +100,10 @@ std::string summary_table(const app::ModelPlan& plan) {
 }
 
 std::string curve_table(const std::vector<predict::CurvePoint>& curve) {
-  bool estimated = std::any_of(curve.begin(), curve.end(), [](const auto& point) { return point.estimate_ms; });
-  std::vector<std::string> header = {"batch", "bound", "at most", "limiter", "memory"};
-  if (estimated) header.insert(header.begin() + 2, "estimate");
-  std::vector<std::vector<std::string>> rows;
-  for (const predict::CurvePoint& point : curve) {
-    rows.push_back({std::to_string(point.batch), bound_text(point.bound_ms),
-                    point.bound_ms >= kLeastCall_ms ? format_row_rate(point.throughput_per_s)
-                    : point.bound_ms > 0            ? "-"
-                                                    : "not known",
-                    limit_text(point.limiter),
-                    format_bytes(point.memory_bytes) + (point.fits.value_or(true) ? "" : ": does not fit")});
-    if (estimated) rows.back().insert(rows.back().begin() + 2, point.estimate_ms ? format_ms(*point.estimate_ms) : "-");
-  }
-  return table(header, rows, estimated ? "rrrr1l2r" : "rrr1l2r");
+  Json rows = json_of(curve);
+  for (size_t i = 0; i < curve.size(); ++i)
+    if (curve[i].bound_ms < kLeastCall_ms) rows[i].erase("throughput_per_s");
+  return figure_table("plan", "curve", rows);
 }
 
 std::vector<const Forecast::Layer*> longest_layers(const Forecast& forecast) {
@@ -127,18 +118,13 @@ std::vector<const Forecast::Layer*> longest_layers(const Forecast& forecast) {
 std::string layer_table(const Forecast& forecast, size_t most) {
   std::vector<const Forecast::Layer*> layers = longest_layers(forecast);
   layers.resize(std::min(layers.size(), most));
-  std::vector<std::vector<std::string>> rows;
+  Json rows = Json::array();
+  OwnColumn names{"layer"};
   for (const auto* layer : layers) {
-    std::vector<std::string> row = {layer->name, layer->op};
-    if (layer->has_rule)
-      row.insert(row.end(),
-                 {format_flops(layer->flops), format_bytes(layer->bytes), fmt::format("{:.1f}", layer->intensity),
-                  format_ms(layer->bound_ms), limit_text(layer->limiter)});
-    else  // only its bytes are known
-      row.insert(row.end(), {"no rule", format_bytes(layer->bytes), "-", "not known", "-"});
-    rows.push_back(std::move(row));
+    names.cells.push_back(layer->name);
+    rows.push_back(json_of(*layer));
   }
-  return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "ll3r2r1r4rl");
+  return figure_table("plan", "layers", rows, {}, {{names}, {}});
 }
 
 }  // namespace

@@ -54,12 +54,15 @@ struct DecodeStep {
   bool fits = true;         // weights and the caches of `batch` full sequences
 };
 void visit_fields(auto& visit, Is<DecodeStep> auto& step) {
-  visit("batch", step.batch);
+  visit("batch", step.batch, Figure().column("sequences"));
   visit("flops", step.flops);
   visit("bytes", step.bytes);
   visit_fields(visit, step.bound);
-  visit("tokens_per_s", step.tokens_per_s, means("of all sequences together: upper limit"));
-  visit("fits", step.fits, means("weights and the caches of so many full sequences"));
+  visit("tokens_per_s", step.tokens_per_s,
+        means("of all sequences together: upper limit").column("tokens/s, at most").in("tokens/s"));
+  visit.derived("tokens_per_s_of_each", Derived{step.tokens_per_s / static_cast<double>(step.batch),
+                                                Figure().column("tokens/s of each").in("tokens/s")});
+  visit("fits", step.fits, means("weights and the caches of so many full sequences").column("fits"));
 }
 
 struct Forecast {
@@ -123,10 +126,12 @@ struct FormForecast {
   double decode_bound_ms = 0;  // of one sequence
 };
 void visit_fields(auto& visit, Is<FormForecast> auto& form) {
-  visit("weights", form.weights);
-  visit("weight_bytes", form.weight_bytes);
-  visit("sequences", form.sequences);
-  visit("decode_bound_ms", form.decode_bound_ms, above(0));
+  visit("weights", form.weights, Figure().column("weights as"));
+  visit("weight_bytes", form.weight_bytes, Figure().column("bytes"));
+  visit("sequences", form.sequences, Figure().column("sequences"));
+  visit("decode_bound_ms", form.decode_bound_ms, Figure().column("step of one, at least").within(above(0)));
+  visit.derived("decode_tokens_per_s", Derived{form.decode_bound_ms > 0 ? 1e3 / form.decode_bound_ms : 0,
+                                               Figure().column("tokens/s, at most").in("tokens/s")});
 }
 
 // Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.

@@ -32,13 +32,13 @@ struct CurvePoint {
   std::optional<double> estimate_slow_ms = {};  // of a device of the catalogue: the far end of the range
 };
 void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
-  visit("batch", point.batch);
-  visit.or_null("bound_ms", point.bound_ms);
-  visit("limiter", point.limiter);
-  visit("throughput_per_s", point.throughput_per_s, means("upper limit of rows"));
-  visit("memory_bytes", point.memory_bytes);
-  visit.unless_empty("fits", point.fits);
-  visit.unless_empty("estimate_ms", point.estimate_ms);
+  visit("batch", point.batch, Figure().column("batch"));
+  visit.or_null("bound_ms", point.bound_ms, Figure().column("bound"));
+  visit.unless_empty("estimate_ms", point.estimate_ms, Figure().column("estimate"));
+  visit("throughput_per_s", point.throughput_per_s, means("upper limit of rows").column("at most").in("rows/s"));
+  visit("limiter", point.limiter, Figure().column("limiter").leaves(1));
+  visit("memory_bytes", point.memory_bytes, Figure().column("memory").leaves(2));
+  visit.unless_empty("fits", point.fits, Figure().column("fits"));
 }
 
 CurvePoint curve_point(const Forecast& forecast);

@@ -58,15 +58,15 @@ struct Forecast {
 };
 void visit_fields(auto& visit, Is<Forecast::Layer> auto& layer) {
   visit("name", layer.name);
-  visit("op", layer.op);
-  visit("flops", layer.flops);
+  visit("op", layer.op, Figure().column("operator").leaves(3));
+  visit("flops", layer.flops, Figure().column("FLOPs").in("FLOP").leaves(2));
   visit("macs", layer.macs);
-  visit("bytes", layer.bytes);
-  visit("intensity", layer.intensity, Figure().in("FLOP/byte"));
-  visit("bound_ms", layer.bound_ms);
-  visit("limiter", layer.limiter);
+  visit("bytes", layer.bytes, Figure().column("bytes").in("B").leaves(1));
+  visit("intensity", layer.intensity, Figure().column("arithmetic intensity").in("FLOP/byte").leaves(4));
+  visit("bound_ms", layer.bound_ms, Figure().column("bound"));
+  visit("limiter", layer.limiter, Figure().column("limiter"));
   visit.unless_empty("live_bytes", layer.live_bytes, means("of activations alive while it runs"));
-  visit.when(!layer.has_rule, [&](auto& part) { part("has_rule", layer.has_rule); });
+  visit.when(!layer.has_rule, [&](auto& part) { part("has_rule", layer.has_rule, Figure().column("has a rule")); });
   visit.when(!layer.runs, [&](auto& part) { part("runs", layer.runs, means("false: not computed in a run")); });
 }
 void visit_fields(auto& visit, Is<Forecast::Roof> auto& roof) {

@@ -40,10 +40,10 @@ struct TrainingPoint {
   bool fits = true;
 };
 void visit_fields(auto& visit, Is<TrainingPoint> auto& point) {
-  visit("batch", point.batch);
-  visit("memory_bytes", point.memory);
-  visit("fits", point.fits);
-  visit.unless_empty("speed", point.speed, means("where it is known"));
+  visit("batch", point.batch, Figure().column("batch"));
+  visit("memory_bytes", point.memory, Figure().part_columns("activations total").in("B"));
+  visit.unless_empty("speed", point.speed, means("where it is known").groups_columns());
+  visit("fits", point.fits, Figure().column("fits"));
 }
 
 struct TrainingPlan {

@@ -69,7 +69,7 @@ void visit_fields(auto& visit, Is<TrainingSpeed> auto& speed) {
   visit.derived("exposed_ms", Derived{1e3 * speed.exposed_seconds, means("the part of it that is not overlapped")});
   visit.derived("step_ms", 1e3 * speed.step_seconds);
   visit("rows_per_step", speed.rows_per_step);
-  visit("throughput_per_s", speed.rows_per_s, means("rows, of all devices together"));
+  visit("throughput_per_s", speed.rows_per_s, means("rows, of all devices together").column("throughput").in("rows/s"));
   visit("scaling", speed.scaling, means("rows/s over those of a single replica"));
 }
 // `flops_per_s`: the peak of one device at the setup's precision.

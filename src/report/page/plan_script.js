@@ -4,8 +4,8 @@
 const plan = ridge.data;
 const {say, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, percentOf,
        dollars, range, make, section, longSection, quiet, bullets, warning, name, number, cell, noCell, figure, figures,
-       table, expander, originCell, properties, limitRows, fileName, header, faded, canvas, draw, axis, plain, decades,
-       byteTicks, kDashes, batchLine, batchChart} = ridge;
+       table, listTable, expander, originCell, properties, limitRows, fileName, header, faded, canvas, draw, axis,
+       plain, decades, byteTicks, kDashes, batchLine, batchChart} = ridge;
 
 const estimated = plan.estimate_ms > 0 && plan.estimate.range_ms;
 const words = text => text.replaceAll('_', ' ');
@@ -203,24 +203,15 @@ function curve() {
           line('one run, estimate', c.fourth, 'y1', point => point.estimate_ms, kDashes[1]));
     return batchChart(c, plan.curve, lines);
   });
-  const rows = plan.curve.map(
-      (point, i) =>
-          [cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.bound_ms`),
-           point.bound_ms >= kLeastCall ? cell(rowsPerSecond, `curve.${i}.throughput_per_s`) : noCell(),
-           ...(guessed ?
-                   [
-                     cell(milliseconds, `curve.${i}.estimate_ms`),
-                     make(
-                         'td', point.estimate_ms ? rowsPerSecond(1000 * point.batch / point.estimate_ms) : '–',
-                         {class: 'number'})
-                   ] :
-                   []),
-           cell(bytes, `curve.${i}.memory_bytes`), say(point.fits === false ? 'does not fit' : point.limiter)]);
+  const guess = point =>
+      make('td', point.estimate_ms ? rowsPerSecond(1000 * point.batch / point.estimate_ms) : '–', {class: 'number'});
+  const most = (point, i) =>
+      point.bound_ms >= kLeastCall ? cell(rowsPerSecond, `curve.${i}.throughput_per_s`) : noCell();
   return section(
       'curve', 'Batch', box, quiet('At the bound: no engine on this device is faster.'),
-      table(
-          ['#batch', '#bound', '#at most', ...(guessed ? ['#estimate', '#estimate'] : []), '#memory', 'limiter'],
-          rows));
+      listTable(
+          'curve',
+          {except: ['/throughput_per_s'], last: [['#at most', most], ...(guessed ? [['#estimate', guess]] : [])]}));
 }
 
 function estimate() {
@@ -262,10 +253,6 @@ function training() {
   if (!answer) return null;
   const setup =
       make('p', Object.entries(answer.setup).filter(([, value]) => value).map(choice).join(' · '), {class: 'quiet'});
-  const rows = answer.curve.map((point, index) => [
-    cell(String, `training.curve.${index}.batch`), cell(bytes, `training.curve.${index}.memory_bytes.activations`),
-    cell(bytes, `training.curve.${index}.memory_bytes.total`),
-    say(point.fits ? '' : 'does not fit')]);
   return properties(
       'training', 'Training',
       [
@@ -274,7 +261,7 @@ function training() {
             ['parameters', 'gradients', 'optimiser', 'activations', 'working', 'total', 'host']),
         ['largest batch', String, 'training.max_batch', 'derived']
       ],
-      setup, table(['#batch', '#activations', '#total', ''], rows), (answer.notes || []).map(quiet));
+      setup, listTable('training.curve'), (answer.notes || []).map(quiet));
 }
 
 function load() {
@@ -321,19 +308,13 @@ function cost() {
 }
 
 function layers() {
-  const order = plan.layers.map((layer, index) => [layer, index]).filter(([layer]) => layer.runs !== false)
-    .sort((a, b) => b[0].bound_ms - a[0].bound_ms);
-  const rows = order.map(
-      ([layer, index]) =>
-          [name(layer.name), layer.op, cell(flops, `layers.${index}.flops`), cell(bytes, `layers.${index}.bytes`),
-           cell(digits, `layers.${index}.intensity`), cell(milliseconds, `layers.${index}.bound_ms`),
-           say(layer.limiter)]);
+  const order = Object.keys(plan.layers).filter(i => plan.layers[i].runs !== false)
+    .sort((a, b) => plan.layers[b].bound_ms - plan.layers[a].bound_ms);
   return longSection(
       'layers', 'Layers',
       expander(
-          `all ${rows.length} layers`,
-          table(['layer', 'operator', '#FLOPs', '#bytes', '#arithmetic intensity', '#bound', 'limiter'], rows),
-          rows.length <= 30));
+          `all ${order.length} layers`,
+          listTable('layers', {first: [['layer', layer => name(layer.name)]], order}), order.length <= 30));
 }
 
 function notes() {
