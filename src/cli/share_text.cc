@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/terminal.h"
 
 namespace ridge::cli {
@@ -20,27 +22,14 @@ std::string goal_of(const tune::share::ModelGoal& goal) {
 
 bool has_goal(const tune::share::ModelGoal& goal) { return goal.rows_per_s || goal.p99_ms; }
 
-std::vector<std::string> model_row(const tune::share::TunedModel& model) {
-  const measure::Measurement& best = model.tuning.best;
-  return {model.member.name,
-          format_row_rate(model.member.alone.figures.rows_per_s),
-          format_row_rate(model.tuning.baseline.throughput_per_s),
-          format_row_rate(best.throughput_per_s),
-          format_percent(100 * model.share()),
-          tune::describe(model.tuning.candidate),
-          format_ms(best.latency_ms.p99),
-          goal_of(model.member.goal),
-          has_goal(model.member.goal) ? (model.fulfilment.met() ? "yes" : "no") : "",
-          best.percent_of_limit > 0 ? format_percent(best.percent_of_limit) : "unknown"};
-}
-
 std::string models_text(const tune::share::CoLocatedTuning& sharing) {
-  std::vector<std::vector<std::string>> rows;
-  for (const tune::share::TunedModel& model : sharing.models) rows.push_back(model_row(model));
-  const char* now = sharing.choice == tune::Choice::kNone ? "closest" : "tuned";
-  return table({"model", "alone, tuned", "together, untuned", fmt::format("together, {}", now), "of alone", "by", "p99",
-                "goal", "met", "share of the limit"},
-               rows, "lr2r3rrlrl4l5r1");
+  OwnColumn names{"model"}, goals{"goal", {}, "l4"}, met{"met", {}, "l5"};
+  for (const tune::share::TunedModel& model : sharing.models) {
+    names.cells.push_back(model.member.name);
+    goals.cells.push_back(goal_of(model.member.goal));
+    met.cells.emplace_back(!has_goal(model.member.goal) ? "" : model.fulfilment.met() ? "yes" : "no");
+  }
+  return figure_table("tune-share", "models", to_json(sharing)["models"], {}, {{names}, {goals, met}});
 }
 
 // Under a load: the utilisation of the model's instances, and a request's time.

@@ -14,6 +14,7 @@
 #include "base/fake_clock.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -30,7 +31,6 @@
 namespace ridge::cli {
 namespace {
 
-using llm::cpu::Figures;
 using tune::language::JudgedForm;
 using tune::language::LanguageTuning;
 using tune::language::MeasuredCandidate;
@@ -146,20 +146,10 @@ std::string load_text(const LanguageTuning& t) {
 }
 
 std::string form_rows(const LanguageTuning& t) {
-  std::vector<std::vector<std::string>> rows;
-  for (const JudgedForm& form : t.forms) {
-    const auto& d = form.deviation;
-    rows.push_back({form.form.engine, std::string(name_of(names_of(form.form.weights), form.form.weights)),
-                    std::string(name_of(names_of(form.form.cache), form.form.cache)),
-                    d ? fmt::format("{:.3g}", d->kl_mean) : "-", d ? fmt::format("{:.3g}", d->kl_max) : "-",
-                    d ? fmt::format("{:.3g}", d->logit_mean) : "-", d ? fmt::format("{:.3g}", d->logit_max) : "-",
-                    d ? format_percent(100 * d->top1) : "-", d ? fmt::format("{:.4f}", d->perplexity_ratio) : "-",
-                    form.predicted ? format_rate(form.predicted->output_tokens_per_s, "tokens") : "-",
-                    form.accepted() ? "accepted" : painted(Meaning::kRejected, "rejected: ") + form.reason});
-  }
-  return table({"engine", "weights", "cache", "KL, mean", "largest", "log-prob. off by, mean", "largest",
-                "same first token", "perplexity ×", "predicted", ""},
-               rows, "lllrr2r1r1rrrn");
+  OwnColumn verdicts{"", {}, "n"};
+  for (const JudgedForm& form : t.forms)
+    verdicts.cells.push_back(form.accepted() ? "accepted" : painted(Meaning::kRejected, "rejected: ") + form.reason);
+  return figure_table("tune-language", "forms", json_of(t.forms), {}, {{}, {verdicts}});
 }
 
 std::string gain_text(const MeasuredCandidate& m) {
@@ -170,57 +160,16 @@ std::string gain_text(const MeasuredCandidate& m) {
                      known ? fmt::format("{:.3g}–{:.3g}", *ci.low, *ci.high) : "uncertain");
 }
 
-std::vector<std::string> candidate_row(const char* title, const MeasuredCandidate& m, bool goals) {
-  const auto& form = m.candidate.form;
-  const Figures& f = m.figures;
-  std::vector<std::string> row = {title,
-                                  form.engine,
-                                  std::string(name_of(names_of(form.weights), form.weights)),
-                                  std::string(name_of(names_of(form.cache), form.cache)),
-                                  fmt::format("{}", m.candidate.threads),
-                                  describe_settings(m.candidate),
-                                  format_rate(f.output_tokens_per_s, "tokens"),
-                                  m.limit_tokens_per_s > 0 ? format_rate(m.limit_tokens_per_s, "tokens") : "-",
-                                  m.percent_of_limit > 0 ? format_percent(m.percent_of_limit) : "-",
-                                  m.predicted ? format_rate(m.predicted->output_tokens_per_s, "tokens") : "-",
-                                  format_ms(f.ttft_ms.p50),
-                                  format_ms(f.ttft_ms.p99),
-                                  format_ms(f.tpot_ms.p50),
-                                  format_ms(f.tpot_ms.p99),
-                                  m.perplexity_ratio > 0 ? fmt::format("{:.4f}", m.perplexity_ratio) : "-",
-                                  gain_text(m),
-                                  fmt::format("{}", m.rounds)};
-  if (goals) row.push_back(f.goodput_per_s ? format_rate(*f.goodput_per_s, "requests") : "-");
-  return row;
-}
-
 std::string candidate_rows(const LanguageTuning& t) {
-  const bool goals = t.goals.any();
-  std::vector<std::vector<std::string>> rows = {candidate_row("defaults", t.baseline, goals)};
+  std::vector<MeasuredCandidate> rows = {t.baseline};
+  OwnColumn names{"", {"defaults"}}, gains{"gain (95 % CI)", {gain_text(t.baseline)}, "r"};
   for (const MeasuredCandidate& m : t.candidates) {
     const bool chosen = m.candidate == t.best.candidate && t.choice == tune::Choice::kCandidate;
-    rows.push_back(chosen ? candidate_row("chosen", t.best, goals) : candidate_row("", m, goals));
+    rows.push_back(chosen ? t.best : m);
+    names.cells.emplace_back(chosen ? "chosen" : "");
+    gains.cells.push_back(gain_text(rows.back()));
   }
-  std::vector<std::string> head = {"",
-                                   "engine",
-                                   "weights",
-                                   "cache",
-                                   "threads",
-                                   "scheduler",
-                                   "output",
-                                   "limit",
-                                   "share of the limit",
-                                   "predicted",
-                                   "first token",
-                                   "p99",
-                                   "per token",
-                                   "p99",
-                                   "perplexity ×",
-                                   "gain (95 % CI)",
-                                   "rounds"};
-  std::string columns = "llllrlrrr2r1rrr3r3r2rr1";
-  if (goals) head.emplace_back("within the goals"), columns += 'r';
-  return table(head, rows, columns);
+  return figure_table("tune-language", "candidates", json_of(rows), {}, {{names}, {gains}});
 }
 
 void print_tuning(const LanguageTuning& t) {

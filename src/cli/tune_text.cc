@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/document_schemas.h"
+#include "cli/figure_table.h"
 #include "cli/own_colours.h"
 #include "cli/terminal.h"
 #include "plan/device.h"
@@ -16,19 +19,6 @@ namespace ridge::cli {
 namespace {
 
 constexpr size_t kFrontRows = 12, kKeptLayers = 8;  // the rest is in the JSON and on the page
-
-std::vector<std::string> row(const char* title, const measure::Measurement& m) {
-  return {title,
-          m.engine,
-          std::string(precision_name(m.precision)),
-          fmt::format("{} × {}", m.instances, m.threads),
-          fmt::format("{}", m.batch),
-          format_row_rate(m.throughput_per_s),
-          format_ms(m.latency_ms.p50),
-          format_ms(m.latency_ms.p99),
-          m.percent_of_limit > 0 ? format_percent(m.percent_of_limit) : "unknown",
-          fmt::format("{}", m.samples)};
-}
 
 std::string between(const measure::Interval& interval, std::string (*format)(double)) {
   if (interval.low && interval.high) return fmt::format("{} to {}", format(*interval.low), format(*interval.high));
@@ -184,9 +174,9 @@ const char* chosen_name(const tune::Tuning& tuning) {
 }  // namespace
 
 std::string tuning_text(const tune::Tuning& tuning) {
-  std::string text = table({"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99",
-                            "share of the limit", "runs"},
-                           {row("untuned", tuning.baseline), row(chosen_name(tuning), tuning.best)}, "lll2r4r5rr3rrr1");
+  std::string text =
+      figure_table(document_schema("bench").value(), Json::array({to_json(tuning.baseline), to_json(tuning.best)}), {},
+                   {{{"", {"untuned", chosen_name(tuning)}}}, {}});
   text += intervals_text("untuned", tuning.baseline);
   if (tuning.choice != tune::Choice::kBaseline) text += intervals_text(chosen_name(tuning), tuning.best);
   text += front_text(tuning) + alternatives_text(tuning) + load_text(tuning);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "engine/decoder.h"
 #include "generate/scheduler.h"
@@ -61,11 +61,11 @@ struct Figures {
   llm::Summary ttft_ms, tpot_ms;
 };
 void visit_fields(auto& visit, Is<Figures> auto& figures) {
-  visit("output_tokens_per_s", figures.output_tokens_per_s);
+  visit("output_tokens_per_s", figures.output_tokens_per_s, Figure().column("tokens/s").in("tokens/s"));
   visit("requests_per_s", figures.requests_per_s);
-  visit("goodput_per_s", figures.goodput_per_s);
-  visit("ttft_ms", figures.ttft_ms);
-  visit("tpot_ms", figures.tpot_ms);
+  visit("goodput_per_s", figures.goodput_per_s, Figure().column("requests/s within the goals").in("requests/s"));
+  visit("ttft_ms", figures.ttft_ms, Figure().part_columns("p50 p99", "first token {}"));
+  visit("tpot_ms", figures.tpot_ms, Figure().part_columns("p50 p99", "per token {}").leaves(3));
 }
 // Figures of all of them together.
 Figures figures_of(std::span<const Served> served, const Goals& goals);

@@ -4,8 +4,8 @@
 const tuning = ridge.data;
 const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, ratio, joules, plainNumber,
        range, make, section, longSection, quiet, bullets, name, prose, known, number, cell, noCell, figure, figures,
-       table, expander, fileName, header, disturbed, faded, canvas, draw, axis, plain, bars, decades, thirds, kDashes,
-       staircase, span, whiskers, ends, count, batchLine, batchChart} = ridge;
+       table, listTable, expander, fileName, header, disturbed, faded, canvas, draw, axis, plain, decades, thirds,
+       kDashes, staircase, span, whiskers, ends, count, batchLine, batchChart} = ridge;
 
 // The gain's 95 % interval, where it was measured.
 // Ends of few rounds that are this far apart say nothing.
@@ -95,7 +95,7 @@ function comparison() {
       'comparison', 'Before and after',
       table(
           [
-            '', 'engine', 'precision', `${say('instances')} × ${say('threads')}`, '#batch', '#throughput',
+            '', 'engine', 'precision', 'instances × threads', '#batch', '#throughput',
             '#95 % interval', '#p50 of one run', '#95 % interval', '#p99 of one run', '#95 % interval',
             '#share of the limit', '#runs'
           ],
@@ -529,18 +529,9 @@ function sharedTitle() {
 }
 
 function sharedModels() {
-  const rows = models.map(
-      (model, i) =>
-          [name(model.name), make('td', say(model.text), {class: 'name'}),
-           cell(rowsPerSecond, `models.${i}.best.throughput_per_s`),
-           cell(milliseconds, `models.${i}.best.latency_ms.p99`),
-           cell(rowsPerSecond, `models.${i}.baseline.throughput_per_s`), cell(ratio, `models.${i}.gain`),
-           cell(rowsPerSecond, `models.${i}.alone.throughput_per_s`), cell(percent, `models.${i}.share`),
-           cell(rowsPerSecond, `models.${i}.goal.rows_per_s`), cell(milliseconds, `models.${i}.goal.p99_ms`),
-           make(
-               'td',
-               say(model.goal.met ? 'met' : 'not met') + (model.goal.reason ? colon() + say(model.goal.reason) : ''),
-               {class: model.goal.met ? 'name' : 'name warn'})]);
+  const goal = model => make(
+      'td', say(model.goal.met ? 'met' : 'not met') + (model.goal.reason ? colon() + say(model.goal.reason) : ''),
+      {class: model.goal.met ? 'name' : 'name warn'});
   const of = (label, value, colour) => [label, models.map(value), faded(colour)];
   const box = ridge.barChart(
       'models-chart', models.map(model => model.name),
@@ -551,12 +542,13 @@ function sharedModels() {
       count, 'rows/s');
   return section(
       'models', 'Models', box,
-      table(
-          [
-            'model', 'settings', '#throughput', '#p99 of one run', '#untuned', '#gain', '#alone', '#share of alone',
-            '#load', '#goal for p99', 'goal'
-          ],
-          rows));
+      listTable('models', {
+        first: [['model', model => name(model.name)]],
+        last: [
+          ['#load', (_, i) => cell(rowsPerSecond, `models.${i}.goal.rows_per_s`)],
+          ['#goal for p99', (_, i) => cell(milliseconds, `models.${i}.goal.p99_ms`)], ['goal', goal]
+        ]
+      }));
 }
 
 function partitions() {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "engine/decoder.h"
 #include "generate/scheduler.h"
 
@@ -19,9 +19,9 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 void visit_fields(auto& visit, Is<Form> auto& form) {
-  visit("engine", form.engine);
-  visit("weights", form.weights);
-  visit("cache", form.cache);
+  visit("engine", form.engine, Figure().column("engine"));
+  visit("weights", form.weights, Figure().column("weights"));
+  visit("cache", form.cache, Figure().column("cache"));
 }
 
 // The defaults are those of `ridge serve`.
@@ -34,19 +34,21 @@ struct Candidate {
   bool speculation = true;
   bool operator==(const Candidate&) const = default;
 };
+// Settings of the scheduler beside the defaults: "256 tokens a step, 4 sequences"; "defaults".
+std::string describe_settings(const Candidate& candidate);
 void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
   visit_fields(visit, candidate.form);
-  visit("threads", candidate.threads);
+  visit("threads", candidate.threads, Figure().column("threads"));
   visit("step_tokens", candidate.step_tokens);
   visit("token_goal_ms", candidate.token_goal_ms);
   visit("sequences", candidate.sequences);
   visit("speculation", candidate.speculation);
+  visit.derived("scheduler", Derived{describe_settings(candidate),
+                                     means("what of these is not the default, for people").column("scheduler")});
 }
 
 // "openvino, int8 weights, u8 cache".
 std::string describe(const Form& form);
-// Settings of the scheduler beside the defaults: "256 tokens a step, 4 sequences"; "defaults".
-std::string describe_settings(const Candidate& candidate);
 
 generate::Settings settings_of(const Candidate& candidate, const engine::DecoderInfo& info, int64_t blocks,
                                const generate::StepLine& line);

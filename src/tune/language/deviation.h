@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "engine/decoder.h"
 
@@ -31,13 +31,13 @@ struct Deviation {
   int64_t tokens = 0;
 };
 void visit_fields(auto& visit, Is<Deviation> auto& deviation) {
-  visit("kl_mean", deviation.kl_mean);
-  visit("kl_max", deviation.kl_max);
-  visit("logit_mean", deviation.logit_mean);
-  visit("logit_max", deviation.logit_max);
-  visit("top1", deviation.top1);
+  visit("kl_mean", deviation.kl_mean, Figure().column("KL, mean"));
+  visit("kl_max", deviation.kl_max, Figure().column("KL, largest").leaves(2));
+  visit("logit_mean", deviation.logit_mean, Figure().column("log-prob. off by, mean").leaves(1));
+  visit("logit_max", deviation.logit_max, Figure().column("log-prob. off by, largest").leaves(1));
+  visit("top1", deviation.top1, Figure().column("same first token").in("share"));
   visit("perplexity", deviation.perplexity);
-  visit("perplexity_ratio", deviation.perplexity_ratio);
+  visit("perplexity_ratio", deviation.perplexity_ratio, Figure().column("perplexity").in("×"));
   visit("tokens", deviation.tokens);
 }
 

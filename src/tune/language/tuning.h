@@ -35,10 +35,13 @@ void visit_fields(auto& visit, Is<JudgedForm> auto& judged) {
   visit("reason", judged.reason);
   visit("deviation", judged.deviation,
         means("kl of a token's distribution from the reference's [nats], logit of log-probabilities; top1: share of "
-              "tokens with the same most likely successor"));
+              "tokens with the same most likely successor")
+            .groups_columns());
   visit("weight_bytes", judged.weight_bytes);
   visit("load_ms", judged.load_ms);
-  visit("predicted", judged.predicted, means("by the step line, with the scheduler's defaults and all threads"));
+  visit("predicted", judged.predicted,
+        means("by the step line, with the scheduler's defaults and all threads")
+            .part_columns("output_tokens_per_s", "predicted"));
 }
 
 // Gain of the score over the defaults' in the same rounds: ratio of the means, with the 95 % interval of the
@@ -66,16 +69,18 @@ struct MeasuredCandidate {
 };
 void visit_fields(auto& visit, Is<MeasuredCandidate> auto& measured) {
   visit_fields(visit, measured.candidate);
-  visit("figures", measured.figures);
-  visit("predicted", measured.predicted);
+  visit("figures", measured.figures, Figure().groups_columns());
+  visit("predicted", measured.predicted, Figure().part_columns("output_tokens_per_s", "predicted").leaves(1));
   visit("gain", measured.gain, means("of what is maximised, over the baseline in the same rounds"));
-  visit("rounds", measured.rounds);
-  visit.or_null("percent_of_limit", measured.percent_of_limit, means("bound of the steps ÷ their time"));
-  visit.or_null("limit_tokens_per_s", measured.limit_tokens_per_s, means("output, if every step took its bound"));
+  visit("rounds", measured.rounds, Figure().column("rounds").leaves(1));
+  visit.or_null("percent_of_limit", measured.percent_of_limit,
+                means("bound of the steps ÷ their time").column("share of the limit").leaves(2));
+  visit.or_null("limit_tokens_per_s", measured.limit_tokens_per_s,
+                means("output, if every step took its bound").column("tokens/s limit").in("tokens/s"));
   visit("drafted_tokens", measured.drafted_tokens);
   visit("accepted_tokens", measured.accepted_tokens);
   visit("preemptions", measured.preemptions);
-  visit("perplexity_ratio", measured.perplexity_ratio);
+  visit("perplexity_ratio", measured.perplexity_ratio, Figure().column("perplexity").in("×").leaves(2));
 }
 // True if it is better with confidence; if the baseline answers nothing within the goals, any request that is suffices.
 bool is_better(const MeasuredCandidate& measured);

@@ -119,7 +119,7 @@ void visit_fields(auto& visit, Is<SoloPoint> auto& point) {
   visit_fields(visit, point.candidate);
   visit.derived("text", describe(point.candidate));
   visit("processors", point.cpus);
-  visit("throughput_per_s", point.figures.rows_per_s);
+  visit("throughput_per_s", point.figures.rows_per_s, Figure().column("throughput").in("rows/s"));
   visit_latency(visit, point.figures);
   visit("memory_bytes", point.memory_bytes);
 }
@@ -127,13 +127,18 @@ void visit_fields(auto& visit, Is<SoloPoint> auto& point) {
 void visit_fields(auto& visit, Is<TunedModel> auto& model) {
   visit("name", model.member.name);
   visit.object("goal", [&](auto& goal) { visit_goal(goal, model); });
-  visit("alone", model.member.alone, means("its fastest point alone"));
-  visit("baseline", model.tuning.baseline, means("as `bench MODEL` has it, while all models ran at once"));
-  visit("best", model.tuning.best, means("likewise"));
+  visit("alone", model.member.alone,
+        means("its fastest point alone").part_columns("throughput_per_s", "alone").leaves(2));
+  visit("baseline", model.tuning.baseline,
+        means("as `bench MODEL` has it, while all models ran at once")
+            .part_columns("throughput_per_s", "untuned")
+            .leaves(3));
+  visit("best", model.tuning.best, means("likewise").part_columns("throughput_per_s latency_ms percent_of_limit"));
   visit("candidate", model.tuning.candidate);
-  visit.derived("text", describe(model.tuning.candidate));
-  visit.derived("share", Derived{model.share(), means("throughput: best ÷ alone")});
-  visit("gain", model.tuning.gain.ratio, means("throughput: best ÷ baseline"));
+  visit.derived("share",
+                Derived{model.share(), means("throughput: best ÷ alone").column("share of alone").in("share")});
+  visit("gain", model.tuning.gain.ratio, means("throughput: best ÷ baseline").column("gain").in("×"));
+  visit.derived("text", Derived{describe(model.tuning.candidate), Figure().column("settings")});
   visit.or_null("repository", model.tuning.repository);
 }
 
