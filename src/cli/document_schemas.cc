@@ -12,6 +12,7 @@
 #include "app/describe.h"
 #include "app/describe_language.h"
 #include "app/history.h"
+#include "app/kept.h"
 #include "app/plan.h"
 #include "app/tune.h"
 #include "base/figure.h"
