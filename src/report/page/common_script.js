@@ -186,9 +186,9 @@ const kUnits = {
 // "cards.batches" of the lists in each card.
 const columns = read('columns');
 // A list of the document, as 'cards.0.batches': the columns that some element has, not 0 in all, without `except`
-// ('/clock_hz'), between the page's own: [head, cell of an element and its index]; `order`: the indices of its elements,
-// else all. A figure's range stands below it. What a sheet of paper has no room for follows in a table of its own, with
-// the first column again.
+// ('/clock_hz'), between the page's own: [head, cell of an element and its index]; `order`: indices of elements, else
+// all. A figure's range stands below it. What a sheet of paper has no room for follows in a table of its own, with the
+// first column again.
 const kMostColumns = 12;
 const listCell = (member, show) => {
   const value = valueOf(member);
