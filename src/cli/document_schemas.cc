@@ -18,7 +18,9 @@
 #include "base/figure.h"
 #include "base/schema.h"
 #include "cli/bench_device_text.h"
+#include "cli/document_kind.h"
 #include "cli/gpus_text.h"
+#include "cli/kept.h"
 #include "client/server_measurement.h"
 #include "doctor/finding.h"
 #include "doctor/inventory.h"
@@ -33,13 +35,6 @@
 
 namespace ridge::cli {
 namespace {
-
-struct OnlyAbout {
-  app::About about;
-};
-void visit_fields(auto& visit, Is<OnlyAbout> auto& document) {
-  visit("about", document.about, means("what wrote the document, when, where and by which command"));
-}
 
 struct NextLines {
   std::vector<std::string> lines;
@@ -68,15 +63,6 @@ struct Capabilities {
 };
 void visit_fields(auto& visit, Is<Capabilities> auto& of) { visit("capabilities", of.capabilities); }
 
-template <typename... Values>
-void fields_of(Json& schema) {
-  (describe_value(schema, Values()), ...);
-}
-
-struct DocumentKind {
-  std::string_view name;
-  void (*describe)(Json& schema);
-};
 constexpr DocumentKind kKinds[] = {
     {"about", fields_of<app::About>},
     {"bench", fields_of<OnlyAbout, measure::Measurement>},
@@ -95,6 +81,9 @@ constexpr DocumentKind kKinds[] = {
     {"gpus-families", fields_of<OnlyAbout, Families>},
     {"gpus-recommend", fields_of<OnlyAbout, RecommendedDevices>},
     {"history", fields_of<OnlyAbout, Past>},
+    {"lab", nullptr},  // these of ridge-lab (cli/lab.cc)
+    {"lab-list", nullptr},
+    {"lab-occupancy", nullptr},
     {"make", fields_of<OnlyAbout, zoo::ZooDescription>},
     {"plan", fields_of<OnlyAbout, app::ModelPlan>},
     {"plan-language", fields_of<OnlyAbout, app::LlmPlan>},
@@ -108,13 +97,6 @@ constexpr DocumentKind kKinds[] = {
     {"tune-language", fields_of<OnlyAbout, tune::language::LanguageTuning, NextLines>},
     {"tune-share", fields_of<OnlyAbout, tune::share::CoLocatedTuning, NextLines>},
 };
-
-Json described(const DocumentKind& kind) {
-  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                 {"title", fmt::format("a document of ridge: {}", kind.name)}};
-  kind.describe(schema);
-  return schema;
-}
 
 // Of every list beneath `schema`, by its path: "points", "cards.batches".
 void add_columns(const Json& schema, const std::string& path, Json& lists) {
@@ -133,12 +115,8 @@ void add_columns(const Json& schema, const std::string& path, Json& lists) {
 
 Result<Json> document_schema(std::string_view kind) {
   const auto* row = std::ranges::find(kKinds, kind, &DocumentKind::name);
-  if (row == std::end(kKinds)) {
-    std::string known;
-    for (const DocumentKind& each : kKinds) known += (known.empty() ? "" : ", ") + std::string(each.name);
-    return invalid(fmt::format("there is no schema of '{}'; there are: {}", kind, known));
-  }
-  return described(*row);
+  if (row != std::end(kKinds) && row->describe == nullptr) return lab_schema(kind);
+  return schema_of_kind(kKinds, kind);
 }
 
 Json element_of(std::string_view kind, const char* member) {
@@ -151,12 +129,12 @@ Json list_columns(const Json& document) {
   std::ranges::replace(verb, ' ', '-');
   Json lists = Json::object();
   const auto* row = std::ranges::find_if(kKinds, [&](const DocumentKind& kind) {
-    if (kind.name != verb && !kind.name.starts_with(verb + "-")) return false;
-    return std::ranges::all_of(described(kind)["required"],
+    if (kind.describe == nullptr || (kind.name != verb && !kind.name.starts_with(verb + "-"))) return false;
+    return std::ranges::all_of(schema_of_kind(kind)["required"],
                                [&](const Json& name) { return document.contains(name.get<std::string>()); });
   });
   if (row == std::end(kKinds)) return lists;
-  add_columns(described(*row), "", lists);
+  add_columns(schema_of_kind(*row), "", lists);
   return lists;
 }
 

@@ -9,7 +9,8 @@
 
 namespace ridge::cli {
 
-// `kind`: the verb, as in `about.verb`, with "-" for a space: "bench-server". The error lists the kinds.
+// `kind`: the verb, as in `about.verb`, with "-" for a space: "bench-server". Those of the lab are asked of ridge-lab.
+// Errors: there is no such kind (kInvalid), with a list; ridge-lab is not there.
 Result<Json> document_schema(std::string_view kind);
 // Of an element of the document's list `member`: "points".
 Json element_of(std::string_view kind, const char* member);

@@ -34,17 +34,28 @@ Error no_lab(const std::string& reason) {
           "./dev build, and is looked for beside ridge and in PATH"};
 }
 
+Result<std::string> shown_by_lab(const std::vector<std::string>& what) {
+  std::vector<std::string> words = {lab_program(), "show"};
+  words.insert(words.end(), what.begin(), what.end());
+  Result<std::string> text = output_of_program({.arguments = words}, {.time = from_seconds(60)});
+  if (!text) return no_lab(text.error().message);
+  return text;
+}
+
 }  // namespace
 
 Status show_lab(const Json& document) {
   RIDGE_ASSIGN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::string file = folder.path() + "/lab.json";
   RIDGE_TRY(write_file_atomically(file, dump_json(document)));
-  const Result<std::string> text =
-      output_of_program({.arguments = {lab_program(), "show", file}}, {.time = from_seconds(60)});
-  if (!text) return no_lab(text.error().message);
-  print_verbatim(*text);
+  RIDGE_ASSIGN(const std::string text, shown_by_lab({file}));
+  print_verbatim(text);
   return {};
+}
+
+Result<Json> lab_schema(std::string_view kind) {
+  RIDGE_ASSIGN(const std::string text, shown_by_lab({"--schema", std::string(kind)}));
+  return parse_json(text, "ridge-lab");
 }
 
 int lab(std::span<const std::string> arguments) {

@@ -60,7 +60,10 @@ Status show_document(const Json& document, const std::string& file) {
 
 int show_schema(const std::string& kind) {
   const Result<Json> schema = document_schema(kind);
-  if (!schema) return fail(kShowVerb, schema.error()), kUsage;
+  if (!schema) {
+    const int failed = fail(kShowVerb, schema.error());
+    return schema.error().code == Code::kInvalid ? kUsage : failed;
+  }
   return print_verbatim(dump_json(*schema, true)), kDone;
 }
 

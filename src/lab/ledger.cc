@@ -46,6 +46,16 @@ measure::Arm arm_of(PreparedCase& prepared, const Case& work, const Variant& var
           }};
 }
 
+Speed speed_of(const Case& work, const Variant& variant, double seconds,
+               const std::optional<gpu::Residency>& resident = {}) {
+  Speed speed{seconds, {}, {}};
+  (work.bytes > 0 ? speed.bytes_per_s : speed.flops_per_s) = work_of(work, variant) / seconds;
+  if (!resident) return speed;
+  speed.registers = resident->registers;
+  speed.occupancy_percent = resident->occupancy_percent;
+  return speed;
+}
+
 Result<LedgerRow> measure_comparison(PreparedCase& prepared, const Experiment& experiment, const Case& work,
                                      const Comparison& comparison, const measure::Claim& claim,
                                      const LedgerOptions& options, Nanoseconds most_time, const Clock& clock) {
@@ -69,13 +79,9 @@ Result<LedgerRow> measure_comparison(PreparedCase& prepared, const Experiment& e
   row.ratio = arm_result.ratio;
   row.verdict = judge(row.figure, row.ratio);
   row.explanation = comparison.because;
-  row.of_bytes = work.bytes > 0;
-  row.variant_work = work_of(work, variant);
-  row.baseline_work = work_of(work, baseline);
-  row.variant_seconds = row.variant_work / arm_result.rate;
-  row.baseline_seconds = row.baseline_work / measured.arm_results[0].rate;
-  row.variant_residency = prepared.residency(variant);
-  row.baseline_residency = prepared.residency(baseline);
+  row.variant_speed = speed_of(work, variant, work_of(work, variant) / arm_result.rate, prepared.residency(variant));
+  row.baseline_speed =
+      speed_of(work, baseline, work_of(work, baseline) / measured.arm_results[0].rate, prepared.residency(baseline));
   row.rounds = measured.rounds;
   row.converged = measured.converged;
   return row;
@@ -100,16 +106,16 @@ using AloneTimes = std::map<const Variant*, double>;  // [s]
 // Every variant of the case that occurs in `rows` or was timed alone.
 MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::span<const LedgerRow> rows,
                            const AloneTimes& alone) {
-  MeasuredCase measured{std::string(experiment.name), work.title, work.parameter, work.bytes > 0, {}};
+  MeasuredCase measured{std::string(experiment.name), work.title, work.parameter, {}};
   for (const Variant& variant : work.variants) {
     std::vector<double> seconds;
     for (const LedgerRow& row : rows) {
-      if (row.variant == variant.name) seconds.push_back(row.variant_seconds);
-      if (row.baseline == variant.name) seconds.push_back(row.baseline_seconds);
+      if (row.variant == variant.name) seconds.push_back(row.variant_speed.seconds);
+      if (row.baseline == variant.name) seconds.push_back(row.baseline_speed.seconds);
     }
     if (const auto timed = alone.find(&variant); timed != alone.end()) seconds.push_back(timed->second);
     if (!seconds.empty())
-      measured.ways.push_back({variant.name, variant.at, measure::median(seconds), work_of(work, variant)});
+      measured.ways.push_back({variant.name, variant.at, speed_of(work, variant, measure::median(seconds))});
   }
   return measured;
 }
@@ -273,44 +279,6 @@ class LedgerBuilder {
   Nanoseconds end_{0};              // of the experiment, in time measured
 };
 
-Json case_json(const MeasuredCase& one) {
-  Json json, ways = Json::array();
-  for (const MeasuredCase::Way& way : one.ways) {
-    FieldWriter visit(ways.emplace_back());
-    visit("name", way.name);
-    visit("at", way.at);
-    visit("seconds", way.seconds);
-    visit_rates(visit, "", one.of_bytes, way.work / way.seconds);
-  }
-  FieldWriter visit(json);
-  visit("experiment", one.experiment);
-  visit("work", one.title);
-  visit("parameter", one.parameter);
-  visit("origin", Origin::kMeasured);
-  visit("variants", ways);
-  return json;
-}
-
-// Reads the rates, from which the work is derived.
-void read_work(FieldReader& visit, LedgerRow& row) {
-  if (row.experiment.empty()) return;
-  std::optional<double> bytes, flops, baseline_bytes, baseline_flops;
-  visit("variant_bytes_per_s", bytes);
-  visit("variant_flops_per_s", flops);
-  visit("baseline_bytes_per_s", baseline_bytes);
-  visit("baseline_flops_per_s", baseline_flops);
-  row.of_bytes = bytes.has_value();
-  row.variant_work = bytes.value_or(flops.value_or(0)) * row.variant_seconds;
-  row.baseline_work = baseline_bytes.value_or(baseline_flops.value_or(0)) * row.baseline_seconds;
-  for (auto& [whose, residency] :
-       {std::pair("variant_", &row.variant_residency), {"baseline_", &row.baseline_residency}}) {
-    gpu::Residency read;
-    visit.optional((std::string(whose) + "registers").c_str(), read.registers);
-    visit.optional((std::string(whose) + "occupancy_percent").c_str(), read.occupancy_percent);
-    if (read.registers > 0) *residency = read;
-  }
-}
-
 }  // namespace
 
 Status check_selection(const Selection& selection, std::span<const measure::Claim> claims) {
@@ -344,39 +312,15 @@ Result<Ledger> build_ledger(const Device& device, const Selection& selection, st
   ledger.disturbance = watch.end();
   ledger.device = device.text;
   ledger.note = device.note;
+  ledger.conditions = device.conditions;
   return ledger;
 }
 
-Result<Ledger> ledger_from_json(const Json& json) {
-  Ledger ledger;
-  RIDGE_TRY(read_fields(json, [&](auto& visit) {
-    visit("device", ledger.device);
-    visit("note", ledger.note);
-    visit("interrupted", ledger.interrupted);
-    visit("disturbance", ledger.disturbance);
-    visit("ledger", ledger.rows);
-  }));
-  for (size_t i = 0; i < ledger.rows.size(); ++i)
-    RIDGE_TRY(read_fields(json["ledger"][i], [&](auto& visit) { read_work(visit, ledger.rows[i]); }));
-  return ledger;
-}
-
-Json to_json(const Ledger& ledger, const Device& device) {
-  Json verdicts = Json::object(), cases = Json::array();
-  for (measure::Judgement verdict : measure::kJudgements) verdicts[std::string(verdict_name(verdict))] = 0;
-  for (const LedgerRow& row : ledger.rows) {
-    Json& count = verdicts[std::string(verdict_name(row.verdict))];
-    count = count.get<int>() + 1;
-  }
-  for (const MeasuredCase& one : ledger.cases) cases.push_back(case_json(one));
-  return Json{{"device", ledger.device},
-              {"note", ledger.note},
-              {"conditions", device.conditions()},
-              {"interrupted", ledger.interrupted},
-              {"disturbance", json_of(ledger.disturbance)},
-              {"verdicts", verdicts},
-              {"ledger", json_of(ledger.rows)},
-              {"cases", cases}};
+std::vector<std::pair<std::string, int>> verdicts_of(const Ledger& ledger) {
+  std::vector<std::pair<std::string, int>> verdicts;
+  for (const measure::Judgement verdict : measure::kJudgements)
+    verdicts.emplace_back(verdict_name(verdict), std::ranges::count(ledger.rows, verdict, &LedgerRow::verdict));
+  return verdicts;
 }
 
 }  // namespace ridge::lab

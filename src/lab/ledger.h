@@ -8,10 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/fields.h"
+#include "base/figure.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
@@ -20,10 +23,21 @@
 
 namespace ridge::lab {
 
-// Both units are there; the one in which the work is not counted is null.
-void visit_rates(auto& visit, const std::string& whose, bool of_bytes, double per_s) {
-  visit.derived((whose + "bytes_per_s").c_str(), of_bytes ? std::optional(per_s) : std::nullopt);
-  visit.derived((whose + "flops_per_s").c_str(), of_bytes ? std::nullopt : std::optional(per_s));
+// The speed of one run; the rate is in the unit in which the work is counted.
+struct Speed {
+  double seconds = 0;  // median
+  std::optional<double> bytes_per_s, flops_per_s;
+  std::optional<int> registers = {};  // absent, as the next: not reported, or not asked
+  std::optional<double> occupancy_percent = {};
+};
+void visit_speed(auto& visit, const std::string& whose, auto& speed) {
+  visit((whose + "seconds").c_str(), speed.seconds, means("of one run, median"));
+  visit((whose + "bytes_per_s").c_str(), speed.bytes_per_s, means("null: the work is counted in FLOPs"));
+  visit((whose + "flops_per_s").c_str(), speed.flops_per_s, means("null: the work is counted in bytes"));
+}
+void visit_residency(auto& visit, const std::string& whose, auto& speed) {
+  visit.unless_empty((whose + "registers").c_str(), speed.registers, means("per thread; of a GPU that reports them"));
+  visit.unless_empty((whose + "occupancy_percent").c_str(), speed.occupancy_percent);
 }
 
 // One comparison and its verdict; or a claim that was not, or not wholly, tested in time, with the reason.
@@ -36,50 +50,42 @@ struct LedgerRow {
   measure::ClaimedFigure figure;
   measure::Ratio ratio{
       1, 0,
-      std::numeric_limits<double>::infinity()};      // speed of the variant over that of the baseline, in work per time
-  double variant_seconds = 0, baseline_seconds = 0;  // of one run, median
-  bool of_bytes = true;                              // the work is counted in bytes, else in FLOPs
-  double variant_work = 0, baseline_work = 0;        // bytes or FLOPs of one run
-  std::optional<gpu::Residency> variant_residency, baseline_residency;
+      std::numeric_limits<double>::infinity()};  // speed of the variant over that of the baseline, in work per time
+  Speed variant_speed, baseline_speed;
   int rounds = 0;
   bool converged = false;  // the interval became narrow enough
 };
 void visit_fields(auto& visit, Is<LedgerRow> auto& row) {
-  const auto residency = [&](const std::string& whose, auto& of_one) {
-    if (!of_one) return;
-    visit((whose + "registers").c_str(), of_one->registers);
-    visit((whose + "occupancy_percent").c_str(), of_one->occupancy_percent);
-  };
   visit("claim", row.claim.id);
   visit("statement", row.claim.statement);
   visit("source", row.claim.source);
   visit("verdict", row.verdict);
-  visit("explanation", row.explanation);
-  visit.unless_empty("experiment", row.experiment);
-  if (row.experiment.empty()) return;
-  visit("work", row.title);
-  visit("variant", row.variant);
-  visit("baseline", row.baseline);
-  visit.object("claimed", [&](auto& claimed) {
-    claimed("kind", row.figure.kind);
-    visit_fields(claimed, row.figure);
+  visit("explanation", row.explanation, means("the cause of the difference, or why there is no measurement"));
+  visit.unless_empty("experiment", row.experiment, means("and what follows: where it was measured"));
+  visit.when(!row.experiment.empty(), [&](auto& then) {
+    then("work", row.title);
+    then("variant", row.variant);
+    then("baseline", row.baseline);
+    then.object("claimed", [&](auto& claimed) {
+      claimed("kind", row.figure.kind, means("of a ratio of speeds, of times, or a share of the limit"));
+      visit_fields(claimed, row.figure);
+    });
+    then.object("ratio", [&](auto& ratio) {
+      ratio("value", row.ratio.value, means("speed of the variant over that of the baseline, in work per time"));
+      ratio("low", row.ratio.low);
+      ratio.optional("high", row.ratio.high, means("null: no bound").or_null());
+      ratio.derived("confidence", 0.95);
+    });
+    then.derived("effect",
+                 Derived{effect_of(row.figure, row.ratio), means("in the claim's terms: of a cost 1 / ratio")});
+    visit_speed(then, "variant_", row.variant_speed);
+    visit_speed(then, "baseline_", row.baseline_speed);
+    visit_residency(then, "variant_", row.variant_speed);
+    visit_residency(then, "baseline_", row.baseline_speed);
+    then.derived("origin", Origin::kMeasured);
+    then("rounds", row.rounds);
+    then("converged", row.converged, means("the interval became narrow enough"));
   });
-  visit.object("ratio", [&](auto& ratio) {
-    ratio("value", row.ratio.value);
-    ratio("low", row.ratio.low);
-    ratio.optional("high", row.ratio.high);  // null: no bound
-    ratio.derived("confidence", 0.95);
-  });
-  visit.derived("effect", effect_of(row.figure, row.ratio));  // what the claim speaks of
-  visit("variant_seconds", row.variant_seconds);
-  visit("baseline_seconds", row.baseline_seconds);
-  visit_rates(visit, "variant_", row.of_bytes, row.variant_work / row.variant_seconds);
-  visit_rates(visit, "baseline_", row.of_bytes, row.baseline_work / row.baseline_seconds);
-  residency("variant_", row.variant_residency);
-  residency("baseline_", row.baseline_residency);
-  visit.derived("origin", Origin::kMeasured);
-  visit("rounds", row.rounds);
-  visit("converged", row.converged);
 }
 
 // A case with every measured variant, for a chart.
@@ -87,13 +93,23 @@ struct MeasuredCase {
   struct Way {
     std::string name;
     std::optional<double> at;  // value of the parameter
-    double seconds = 0;        // of one run: median, over its comparisons; of one slice where it is in none
-    double work = 0;           // bytes or FLOPs of one run
+    Speed speed;               // of its comparisons; of one slice where it is in none
   };
   std::string experiment, title, parameter;
-  bool of_bytes = true;
   std::vector<Way> ways;
 };
+void visit_fields(auto& visit, Is<MeasuredCase::Way> auto& way) {
+  visit("name", way.name);
+  visit("at", way.at, means("value of the parameter"));
+  visit_speed(visit, "", way.speed);
+}
+void visit_fields(auto& visit, Is<MeasuredCase> auto& one) {
+  visit("experiment", one.experiment);
+  visit("work", one.title);
+  visit("parameter", one.parameter, means("what varies between the variants; may be empty"));
+  visit.derived("origin", Origin::kMeasured);
+  visit("variants", one.ways, means("every measured one, also those that no comparison has (from one slice)"));
+}
 
 struct LedgerOptions {
   Nanoseconds time =
@@ -105,11 +121,24 @@ struct LedgerOptions {
 
 struct Ledger {
   std::string device, note;  // the device's name and software for people; what explains results, may be empty
+  std::function<Json()> conditions = {};  // of Device
   std::vector<LedgerRow> rows;
   std::vector<MeasuredCase> cases;
   bool interrupted = false;
   machine::Disturbance disturbance = {};  // while it was measured
 };
+// Number of rows per verdict.
+std::vector<std::pair<std::string, int>> verdicts_of(const Ledger& ledger);
+void visit_fields(auto& visit, Is<Ledger> auto& ledger) {
+  visit("device", ledger.device, means("its name and software, for people"));
+  visit("note", ledger.note, means("what explains results; may be empty"));
+  visit.derived("conditions", ledger.conditions);
+  visit("interrupted", ledger.interrupted);
+  visit("disturbance", ledger.disturbance);
+  visit.derived("verdicts", Derived{verdicts_of(ledger), means("number of rows per verdict")});
+  visit("ledger", ledger.rows, means("comparisons, and claims that were not tested; a claim may have several rows"));
+  visit("cases", ledger.cases);
+}
 
 // Experiments by name and claims by id; empty: all.
 struct Selection {
@@ -126,10 +155,5 @@ std::vector<measure::Claim> selected(const Selection& selection, std::span<const
 // error.
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const measure::Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());
-
-// Reads the output of to_json(), without the cases.
-Result<Ledger> ledger_from_json(const Json& json);
-// Rows, cases and how many rows have which verdict, with the device's conditions.
-Json to_json(const Ledger& ledger, const Device& device);
 
 }  // namespace ridge::lab

@@ -99,7 +99,7 @@ TEST_F(LedgerTest, EveryVariantHasItsTimeAlsoIfNoComparisonHasIt) {
         if (variant.limit) continue;
         const auto way = std::ranges::find(measured->ways, variant.name, &MeasuredCase::Way::name);
         ASSERT_NE(way, measured->ways.end()) << work.title << ", " << variant.name;
-        EXPECT_DOUBLE_EQ(way->seconds, to_seconds(kRun)) << variant.name;
+        EXPECT_DOUBLE_EQ(way->speed.seconds, to_seconds(kRun)) << variant.name;
       }
     }
 }
@@ -129,7 +129,7 @@ TEST_F(LedgerTest, WhatTheTimeDidNotReachIsListedAsNotMeasured) {
   EXPECT_LT(both.size(), all.size());
   both.merge(with(ledger, false));
   EXPECT_EQ(both, all);
-  const Json json = to_json(ledger, device_);
+  const Json json = json_of(ledger);
   EXPECT_GT(json["verdicts"]["not measured"], 0);
 }
 

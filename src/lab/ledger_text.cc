@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/schema.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
 
@@ -22,20 +24,23 @@ std::vector<std::string> experiments_of(const measure::Claim& claim) {
   return names;
 }
 
-// "12.3 GB/s against 4.56 GB/s (measured)"; or GFLOP/s.
+// "1.2 ms against 2.3 ms, 12.3 GB/s against 4.56 GB/s"; or GFLOP/s.
 std::string rates_text(const LedgerRow& row) {
-  auto format = row.of_bytes ? format_bandwidth : format_flops_rate;
-  return fmt::format("{} against {}, {} against {}", format_ms(1e3 * row.variant_seconds),
-                     format_ms(1e3 * row.baseline_seconds), format(row.variant_work / row.variant_seconds),
-                     format(row.baseline_work / row.baseline_seconds));
+  const Speed &one = row.variant_speed, &other = row.baseline_speed;
+  const auto rate = [](const Speed& speed) {
+    return speed.bytes_per_s ? format_bandwidth(*speed.bytes_per_s) : format_flops_rate(speed.flops_per_s.value_or(0));
+  };
+  return fmt::format("{} against {}, {} against {}", format_ms(1e3 * one.seconds), format_ms(1e3 * other.seconds),
+                     rate(one), rate(other));
 }
 
 // "; 24 registers per thread and 100 % occupancy against 72 and 37.5 %"; empty if unknown.
 std::string residency_text(const LedgerRow& row) {
-  if (!row.variant_residency || !row.baseline_residency) return "";
-  const gpu::Residency &one = *row.variant_residency, &other = *row.baseline_residency;
-  return fmt::format("; {} registers per thread and {} occupancy against {} and {}", one.registers,
-                     format_percent(one.occupancy_percent), other.registers, format_percent(other.occupancy_percent));
+  const Speed &one = row.variant_speed, &other = row.baseline_speed;
+  if (!one.registers || !other.registers) return "";
+  return fmt::format("; {} registers per thread and {} occupancy against {} and {}", *one.registers,
+                     format_percent(one.occupancy_percent.value_or(0)), *other.registers,
+                     format_percent(other.occupancy_percent.value_or(0)));
 }
 
 // In the claim's form: how many times as fast, how many times the time, or a share.
@@ -69,31 +74,17 @@ std::string measured_text(const LedgerRow& row, size_t width) {
 
 }  // namespace
 
-std::string claims_text(std::span<const measure::Claim> claims) {
-  Rows rows;
-  for (const measure::Claim& claim : claims) {
-    std::vector<std::string> experiments = experiments_of(claim);
-    std::string where = claim.elsewhere.empty() ? fmt::format("{}", fmt::join(claim.on, ", ")) : claim.elsewhere;
-    rows.push_back({claim.id, claim.statement, claim.figure ? figure_text(*claim.figure) : "-",
-                    experiments.empty() ? "-" : fmt::format("{}", fmt::join(experiments, ", ")), where, claim.source});
-  }
-  return cli::table({"id", "claim", "as a ratio", "experiment", "tested on, or elsewhere by", "source"}, rows,
-                    "llr3ll2l1");
+ListedClaims listed(std::span<const measure::Claim> claims) {
+  ListedClaims all;
+  for (const measure::Claim& claim : claims) all.claims.push_back({claim, experiments_of(claim)});
+  return all;
 }
 
-Json claims_json(std::span<const measure::Claim> claims) {
-  Json list = Json::array();
-  for (const measure::Claim& claim : claims) {
-    FieldWriter visit(list.emplace_back());
-    visit("id", claim.id);
-    visit("statement", claim.statement);
-    visit("figure", claim.figure);
-    visit("experiments", experiments_of(claim));
-    visit("on", claim.on);
-    visit.or_null("elsewhere", claim.elsewhere);
-    visit("source", claim.source);
-  }
-  return Json{{"claims", list}};
+std::string claims_text(const ListedClaims& claims) {
+  cli::OwnColumn where{"tested on, or elsewhere by", {}, "l2"};
+  for (const auto& [claim, experiments] : claims.claims)
+    where.cells.push_back(claim.elsewhere.empty() ? fmt::format("{}", fmt::join(claim.on, ", ")) : claim.elsewhere);
+  return cli::figure_table(schema_of<ListedClaim>(), json_of(claims.claims), {}, {.last = {where}});
 }
 
 std::string ledger_text(const Ledger& ledger) {
@@ -123,36 +114,20 @@ std::string ledger_text(const Ledger& ledger) {
   return text;
 }
 
-std::string occupancy_text(std::span<const catalogue::Capability> capabilities, std::span<const Occupancy> results) {
-  Rows rows;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Occupancy& one = results[i];
-    std::string more;
-    if (one.registers_for_more) more = fmt::format("{} registers", *one.registers_for_more);
-    if (one.shared_for_more) more = format_bytes(*one.shared_for_more) + " shared";
-    auto or_dash = [](const std::optional<int>& value) { return value ? std::to_string(*value) : std::string("-"); };
-    rows.push_back(
-        {capabilities[i].version, capabilities[i].architecture, format_percent(one.percent), std::to_string(one.warps),
-         std::to_string(one.blocks), fmt::format("{}", fmt::join(one.limiters, ", ")), std::to_string(one.by_warps),
-         std::to_string(one.by_blocks), or_dash(one.by_registers), or_dash(one.by_shared), more.empty() ? "-" : more});
+// Beside the list's columns: what an occupancy is of, itself (0 too), and what would raise it.
+std::string occupancy_text(const Occupancies& occupancies) {
+  cli::OwnColumn cc{"cc", {}}, architecture{"architecture", {}, "l6"}, percent{"occupancy", {}, "r"},
+      more{"one block more with", {}, "l7"};
+  for (const Occupancy& one : occupancies.results) {
+    cc.cells.push_back(one.capability);
+    architecture.cells.push_back(one.architecture);
+    percent.cells.push_back(format_percent(one.percent));
+    more.cells.push_back(one.registers_for_more ? fmt::format("{} registers", *one.registers_for_more)
+                         : one.shared_for_more  ? format_bytes(*one.shared_for_more) + " shared"
+                                                : "-");
   }
-  return cli::table({"cc", "architecture", "occupancy", "warps", "blocks", "limited by", "by warps", "by blocks",
-                     "by registers", "by shared", "one block more with"},
-                    rows, "ll6rr5rlr4r3r2r1l7");
-}
-
-Json occupancy_json(const KernelUse& use, std::span<const catalogue::Capability> capabilities,
-                    std::span<const Occupancy> results) {
-  Json json = json_of(use), list = Json::array();
-  for (size_t i = 0; i < results.size(); ++i) {
-    FieldWriter visit(list.emplace_back());
-    visit_fields(visit, results[i]);
-    visit("compute_capability", capabilities[i].version);
-    visit("architecture", capabilities[i].architecture);
-  }
-  json["origin"] = origin_name(Origin::kDerived);
-  json["occupancy"] = list;
-  return json;
+  return cli::figure_table(schema_of<Occupancy>(), json_of(occupancies.results), {},
+                           {{cc, architecture, percent}, {more}});
 }
 
 }  // namespace ridge::lab

@@ -81,6 +81,8 @@ Result<Occupancy> occupancy(const catalogue::Capability& capability, const Kerne
     return Error{Code::kUnsupported,
                  fmt::format("the limits of compute capability {} are not sourced", capability.version)};
   Occupancy result;
+  result.capability = capability.version;
+  result.architecture = capability.architecture;
   result.by_warps = blocks_by_warps(capability, use);
   result.by_blocks = *capability.blocks;
   if (use.registers > 0) result.by_registers = blocks_by_registers(capability, use);

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "catalogue/capability.h"
 
 namespace ridge::lab {
@@ -29,6 +31,7 @@ void visit_fields(auto& visit, Is<KernelUse> auto& use) {
 }
 
 struct Occupancy {
+  std::string capability, architecture;
   int blocks = 0;      // resident per multiprocessor; 0: the kernel cannot be launched
   int warps = 0;       // resident per multiprocessor
   double percent = 0;  // of the warps that it can hold
@@ -42,16 +45,30 @@ struct Occupancy {
   std::optional<double> shared_for_more;  // [bytes per block] likewise
 };
 void visit_fields(auto& visit, Is<Occupancy> auto& occupancy) {
-  visit("blocks", occupancy.blocks);
-  visit("warps", occupancy.warps);
-  visit("percent", occupancy.percent);
-  visit("blocks_by_warps", occupancy.by_warps);
-  visit("blocks_by_blocks", occupancy.by_blocks);
-  visit("blocks_by_registers", occupancy.by_registers);
-  visit("blocks_by_shared_memory", occupancy.by_shared);
-  visit("limiters", occupancy.limiters);
-  visit("registers_for_more", occupancy.registers_for_more);
-  visit("shared_bytes_for_more", occupancy.shared_for_more);
+  visit("compute_capability", occupancy.capability);
+  visit("architecture", occupancy.architecture);
+  visit("percent", occupancy.percent, means("of the warps that a multiprocessor can hold").in("%"));
+  visit("warps", occupancy.warps, Figure().column("warps"));
+  visit("blocks", occupancy.blocks, means("resident; 0: the kernel cannot be launched").column("blocks").leaves(5));
+  visit("limiters", occupancy.limiters, means("the resources that admit the fewest blocks").column("limited by"));
+  visit("blocks_by_warps", occupancy.by_warps, means("admitted by this alone").column("by warps").leaves(4));
+  visit("blocks_by_blocks", occupancy.by_blocks, Figure().column("by blocks").leaves(3));
+  visit("blocks_by_registers", occupancy.by_registers,
+        means("null: the kernel uses none").column("by registers").leaves(2));
+  visit("blocks_by_shared_memory", occupancy.by_shared, means("likewise").column("by shared").leaves(1));
+  visit("registers_for_more", occupancy.registers_for_more,
+        means("with which one block more fits; null: they are not the only limit"));
+  visit("shared_bytes_for_more", occupancy.shared_for_more, means("likewise"));
+}
+// Of one kernel on several capabilities.
+struct Occupancies {
+  KernelUse use;
+  std::vector<Occupancy> results;
+};
+void visit_fields(auto& visit, Is<Occupancies> auto& of) {
+  visit_fields(visit, of.use);
+  visit.derived("origin", Origin::kDerived);
+  visit("occupancy", of.results);
 }
 
 // Errors: an invalid request (threads < 1), or a capability without sourced limits.

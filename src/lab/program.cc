@@ -8,6 +8,7 @@
 #include "app/kept.h"
 #include "base/csv.h"
 #include "base/units.h"
+#include "cli/document_kind.h"
 #include "cli/interruption.h"
 #include "cli/next_text.h"
 #include "cli/page_options.h"
@@ -49,13 +50,13 @@ void print_next_of(const std::string& claim) { print_next({"ridge explain " + cl
 
 int show_claims(std::span<const measure::Claim> all, const LabOptions& options) {
   if (Status known = check_selection(options.selection, all); !known) return wrong_lab_usage(known.error());
-  const std::vector<measure::Claim> claims = selected(options.selection, all);
-  if (options.json) return print_json(options.command, claims_json(claims)), kDone;
+  const ListedClaims claims = listed(selected(options.selection, all));
+  if (options.json) return print_json(options.command, json_of(claims)), kDone;
   print(
       "Claims of five guides to GPUs, by their sections; figures without all the conditions that they were measured "
       "under.\n");
   print(claims_text(claims));
-  print_next_of(options.selection.names.empty() || claims.empty() ? "L04" : claims.front().id);
+  print_next_of(options.selection.names.empty() || claims.claims.empty() ? "L04" : claims.claims.front().claim.id);
   return kDone;
 }
 
@@ -71,14 +72,14 @@ Result<std::vector<catalogue::Capability>> asked_capabilities(const std::string&
 }
 
 // The same kernel with what admits one block more, on the newest capability shown; else an explanation.
-std::vector<std::string> next_of(KernelUse use, std::span<const catalogue::Capability> capabilities,
-                                 std::span<const Occupancy> results) {
-  const Occupancy& newest = results.back();
+std::vector<std::string> next_of(const Occupancies& occupancies) {
+  KernelUse use = occupancies.use;
+  const Occupancy& newest = occupancies.results.back();
   if (!newest.registers_for_more && !newest.shared_for_more) return {"ridge explain occupancy"};
   use.registers = newest.registers_for_more.value_or(use.registers);
   use.shared_bytes = newest.shared_for_more.value_or(use.shared_bytes);
   return {fmt::format("ridge lab occupancy --threads {} --registers {} --shared {:.0f} --cc {}", use.threads,
-                      use.registers, use.shared_bytes, capabilities.back().version),
+                      use.registers, use.shared_bytes, newest.capability),
           "ridge explain occupancy"};
 }
 
@@ -88,17 +89,17 @@ int show_occupancy(OccupancyOptions& options) {
   options.use.shared_bytes = static_cast<double>(*shared);
   auto capabilities = asked_capabilities(options.capability);
   if (!capabilities) return wrong_lab_usage(capabilities.error());
-  std::vector<Occupancy> results;
+  Occupancies all{options.use, {}};
   for (const catalogue::Capability& capability : *capabilities) {
     auto result = occupancy(capability, options.use);
     if (!result) return wrong_lab_usage(result.error());
-    results.push_back(std::move(*result));
+    all.results.push_back(std::move(*result));
   }
   if (options.json) {
-    print_json(options.command, occupancy_json(options.use, *capabilities, results));
+    print_json(options.command, json_of(all));
   } else {
-    print(occupancy_text(*capabilities, results));
-    print_next(next_of(options.use, *capabilities, results));
+    print(occupancy_text(all));
+    print_next(next_of(all));
   }
   return kDone;
 }
@@ -129,7 +130,7 @@ int run_experiments(const LabOptions& options, std::span<const measure::Claim> c
   auto ledger = build_ledger(*device, options.selection, claims, how);
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
-  const Json json = to_json(*ledger, *device);
+  const Json json = json_of(*ledger);
   if (options.json)
     print_json(options.command, json);
   else
@@ -143,16 +144,30 @@ int run_experiments(const LabOptions& options, std::span<const measure::Claim> c
 int show_document(const std::string& file) {
   const Result<Json> document = app::read_document(file);
   if (!document) return fail("lab", document.error());
-  const Result<Ledger> ledger = ledger_from_json(*document);
+  const Result<Ledger> ledger = from_json<Ledger>(*document);
   if (!ledger) return fail("lab", ledger.error());
   print(ledger_text(*ledger));
   return kDone;
 }
 
+// What `ridge show --schema KIND` prints of these.
+constexpr cli::DocumentKind kKinds[] = {
+    {"lab", cli::fields_of<cli::OnlyAbout, Ledger>},
+    {"lab-list", cli::fields_of<cli::OnlyAbout, ListedClaims>},
+    {"lab-occupancy", cli::fields_of<cli::OnlyAbout, Occupancies>},
+};
+
+int show_schema(const std::string& kind) {
+  const Result<Json> schema = cli::schema_of_kind(kKinds, kind);
+  if (!schema) return wrong_lab_usage(schema.error());
+  return print_verbatim(dump_json(*schema, true)), kDone;
+}
+
 }  // namespace
 
 int lab(std::span<const std::string> arguments) {
-  if (arguments.size() == 2 && arguments.front() == "show") return show_document(arguments.back());
+  if (arguments.size() == 2 && arguments[0] == "show") return show_document(arguments[1]);
+  if (arguments.size() == 3 && arguments[0] == "show" && arguments[1] == "--schema") return show_schema(arguments[2]);
   LabOptions options;
   OccupancyOptions occupancy;
   CLI::App app;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "measure/interleave.h"
 
@@ -31,8 +32,8 @@ NameTable<ClaimedFigure::Kind> names_of(ClaimedFigure::Kind);  // "gain", "cost"
 std::string figure_text(const ClaimedFigure& figure);          // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
 void visit_fields(auto& visit, Is<ClaimedFigure> auto& figure) {
   visit("low", figure.low);
-  visit("high", figure.high);
-  visit.derived("text", figure_text(figure));
+  visit("high", figure.high, means("null: any more"));
+  visit.derived("text", Derived{figure_text(figure), Figure().column("as a ratio")});
 }
 
 struct Claim {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fields.h"
+#include "base/figure.h"
 #include "base/result.h"
 #include "measure/stop_rule.h"
 
@@ -61,8 +62,8 @@ struct Ratio {
 };
 void visit_fields(auto& visit, Is<Ratio> auto& ratio) {
   visit("value", ratio.value);
-  visit("low", ratio.low);
-  visit("high", ratio.high);
+  visit("low", ratio.low, Figure().or_null());
+  visit("high", ratio.high, Figure().or_null());
 }
 Ratio ratio_of(std::span<const double> log_ratios, double confidence);
 

@@ -52,7 +52,10 @@ LEDGER = {
               "machine": {"name": "a CPU", "cpus": 2, "id": "a-cpu-2c-f27579a805505cf5"}},
     "device": "a CPU, one thread", "note": "",
     "conditions": {"device": "cpu", "name": "a CPU", "threads": 1, "isa": ["sse2", "avx2"]},
-    "interrupted": False, "verdicts": {"confirmed": 1, "larger": 3, "contradicted": 1, "not testable here": 1},
+    "interrupted": False,
+    "disturbance": {"seconds": 0, "cpus": 2, "share_of_cpu_got": None, "waited_s": 0, "throttled_s": 0,
+                    "steal_share": 0, "other_cpus": 0, "others": [], "disturbed": False, "sentence": ""},
+    "verdicts": {"confirmed": 1, "larger": 3, "contradicted": 1, "not testable here": 1},
     "ledger": [
         row("L04", "coalescing", "stride 1", "stride 2", (1.4, 1.39, 1.41), (1.1, 1.3), "larger"),
         row("L04", "coalescing", "stride 1", "stride 8", (5.1, 4.9, 5.3), (1.1, 1.3), "larger"),
