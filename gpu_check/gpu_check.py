@@ -1,7 +1,7 @@
 """gpu_check.py: holds a machine with an NVIDIA GPU against what is expected of it, row by row.
 
 Each row has what was checked, what was expected and by which source, what was found, a verdict (pass, fail, not
-possible) and what to do. The rows become one JSON document (docs/schemas/gpu-check.json), written after each step, and
+possible) and what to do. The rows become one JSON document (schema.json), written after each step, and
 a page by `ridge show FILE --html`. It needs python's standard library and a built ridge, no network. It changes no
 setting of the GPU, and keeps ridge's own files in a folder of its own.
 
