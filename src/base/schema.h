@@ -157,7 +157,7 @@ void visit_fields(auto& visit, Is<Column> auto& column) {
   visit("unit", column.unit);
   visit.unless_empty("range_of", column.range_of);
 }
-std::vector<Column> columns_of(const Json& schema);
+std::vector<Column> columns_of(const Json& schema);  // remarks last
 // The columns of CSV, for csv_table() (base/csv.h): "throughput_per_s p50_ms=/latency_ms/p50 …".
 std::string csv_columns_of(const Json& schema);
 

@@ -30,23 +30,30 @@ constexpr UnitText kUnitTexts[] = {{"ms", format_ms},
                                    {"/s", format_count},
                                    {"tokens/s", format_count},
                                    {"requests/s", format_count},
+                                   {"starts/s", [](double rate) { return format_rate(rate, "starts"); }},
                                    {"rows/s", format_row_rate},
+                                   {"rows/J", format_count},
+                                   {"rows/USD", format_count},
                                    {"FLOP", format_flops},
                                    {"FLOP/s", format_flops_rate},
                                    {"FLOP/byte", intensity_text},
                                    {"B", format_bytes},
                                    {"B/s", format_bandwidth},
                                    {"Hz", format_hertz},
+                                   {"MHz", [](double megahertz) { return fmt::format("{:.0f} MHz", megahertz); }},
                                    {"%", format_percent},
                                    {"% of the limit", limit_share},
                                    {"share", [](double share) { return format_percent(100 * share); }},
                                    {"×", ratio_text},
-                                   {"W", [](double watts) { return fmt::format("{:.0f} W", watts); }},
+                                   {"°C", [](double celsius) { return fmt::format("{:.0f} °C", celsius); }},
+                                   {"W", [](double watts) { return fmt::format("{:.4g} W", watts); }},
+                                   {"mW", [](double milliwatts) { return fmt::format("{:.4g} W", milliwatts / 1000); }},
                                    {"J", format_energy},
                                    {"USD", format_usd},
                                    {"CPUs", [](double cpus) { return fmt::format("{:.2f}", cpus); }}};
 
 bool shows_nothing(const Json& value) { return value.is_number() && value.get<double>() == 0; }
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
@@ -66,7 +73,7 @@ std::string text_in_unit(const Json& value, std::string_view unit) {
     return fmt::format("{}", fmt::join(texts, ", "));
   }
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return first_line(value.get<std::string>());
   if (!value.is_number()) return "";
   const auto* known = std::ranges::find(kUnitTexts, unit, &UnitText::unit);
   if (known != std::end(kUnitTexts)) return known->text(value.get<double>());
@@ -93,21 +100,25 @@ std::string figure_table(const Json& schema, const Json& rows, const std::set<st
       std::string text = is_point ? "" : text_in_unit(value, column.unit);
       any = any || !(text.empty() || shows_nothing(value));
       if (value.is_string() || value.is_array()) shown.layout = "l";
-      shown.cells.push_back(text.empty() ? "-" : std::move(text));
+      shown.cells.push_back(std::move(text));
     }
     if (!any) continue;
     if (column.leaves == Figure::kBelow) shown.layout = "n";
     if (column.leaves > 0) shown.layout += std::to_string(column.leaves);
     columns.push_back(std::move(shown));
   }
-  columns.insert(columns.end(), own.last.begin(), own.last.end());
+  for (const OwnColumn& column : own.last)
+    if (!std::ranges::all_of(column.cells, &std::string::empty)) columns.push_back(column);
+  std::ranges::stable_partition(columns, [](const OwnColumn& column) { return column.layout != "n"; });
   std::vector<std::string> head;
   std::string layout;
   std::vector<std::vector<std::string>> lines(rows.size());
   for (const OwnColumn& column : columns) {
     head.push_back(column.label);
     layout += column.layout;
-    for (size_t i = 0; i < rows.size(); ++i) lines[i].push_back(column.cells[i]);
+    const bool may_be_empty = column.label.empty() || column.layout == "n";
+    for (size_t i = 0; i < rows.size(); ++i)
+      lines[i].push_back(column.cells[i].empty() && !may_be_empty ? "-" : column.cells[i]);
   }
   return table(head, lines, layout);
 }

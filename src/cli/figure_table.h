@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -20,9 +21,16 @@ struct OwnColumn {
 struct OwnColumns {
   std::vector<OwnColumn> first = {}, last = {};
 };
+// The text of each of these values.
+OwnColumn own_column(std::string label, const auto& rows, const auto& text_of, std::string layout = "l") {
+  OwnColumn column{std::move(label), {}, std::move(layout)};
+  for (const auto& row : rows) column.cells.push_back(text_of(row));
+  return column;
+}
 
 // `rows`: the list `member` of a document of this kind (cli/document_schemas.h). Leaves out the columns `left_out`
-// ("/throughput_per_s"), and those that no row has, or that are 0 in all.
+// ("/throughput_per_s"), and those that no row has, or that are 0 in all. Of a text with several lines the first is
+// shown.
 std::string figure_table(std::string_view kind, const char* member, const Json& rows,
                          const std::set<std::string>& left_out = {}, const OwnColumns& own = {});
 // The same of values with this schema.

@@ -35,11 +35,11 @@ struct GpuConditions {
   bool empty() const { return samples == 0; }
 };
 void visit_fields(auto& visit, Is<GpuConditions> auto& conditions) {
-  visit("clock_hz", conditions.clock_hz);
+  visit("clock_hz", conditions.clock_hz, Figure().column("clock").in("Hz").leaves(4));
   visit("memory_clock_hz", conditions.memory_clock_hz);
-  visit("power_w", conditions.power_w);
-  visit("temperature_c", conditions.temperature_c);
-  visit("slowdowns", conditions.slowdowns);
+  visit("power_w", conditions.power_w, Figure().column("power").in("W").leaves(3));
+  visit("temperature_c", conditions.temperature_c, Figure().column("temperature").in("°C").leaves(2));
+  visit("slowdowns", conditions.slowdowns, Figure().column("slowed by").remark());
   visit("clocks_set", conditions.clocks_set);
   visit("samples", conditions.samples);
 }
@@ -59,19 +59,24 @@ struct MetricResult {
 // `name`: of the rate, "flops_per_s".
 void visit_result(auto& visit, Is<MetricResult> auto& result, const std::string& name, const char* unit) {
   visit(name.c_str(), result.best,
-        means("the best burst; null, with `reason`, if it could not be measured").in(unit).high_is_better());
-  visit(("typical_" + name).c_str(), result.typical, means("the median burst").in(unit));
+        means("the best burst; null, with `reason`, if it could not be measured")
+            .column("best")
+            .in(unit)
+            .high_is_better());
+  visit(("typical_" + name).c_str(), result.typical, means("the median burst").column("typical").in(unit).leaves(7));
   visit.derived("origin", Origin::kMeasured);
-  visit.when(!result.best, [&](auto& then) { then("reason", result.reason); });
   visit.when(result.best.has_value(), [&](auto& then) {
-    then("spread_percent", result.spread_percent);
-    then("bursts", result.bursts);
+    then("spread_percent", result.spread_percent, Figure().column("spread").leaves(6));
+    then("bursts", result.bursts, Figure().column("bursts").leaves(1));
     then("burst_seconds", result.burst_seconds, means("median length").in("s"));
-    then("kernel", result.conditions, means("the winning variant"));
+    then("kernel", result.conditions, means("the winning variant").column("how").remark());
     then("shares", result.utilisation, means("of upper limits"));
-    then.unless_empty("observed", result.gpu,
-                      means("by a management library; `clocks_set`: the clocks were seen to be locked"));
+    then.unless_empty(
+        "observed", result.gpu,
+        means("by a management library; `clocks_set`: the clocks were seen to be locked").groups_columns());
   });
+  visit.when(!result.best,
+             [&](auto& then) { then("reason", result.reason, Figure().column("not measured").remark()); });
 }
 
 }  // namespace ridge::limits

@@ -37,13 +37,14 @@ struct PeakRow {
   MetricResult result;  // [FLOP/s], 1 multiply-add = 2, also for integers
 };
 void visit_fields(auto& visit, Is<PeakRow> auto& row) {
-  visit("precision", row.precision);
-  visit("way", row.way, means("`multiply-adds`, `mma` or `cuBLASLt`"));
+  visit("precision", row.precision, Figure().column("peak"));
+  visit("way", row.way, means("`multiply-adds`, `mma` or `cuBLASLt`").column("computed by"));
   visit_result(visit, row.result, "flops_per_s", "FLOP/s");
   visit.derived("clock_hz",
                 Derived{row.result.clock_hz > 0 ? std::optional(row.result.clock_hz) : row.result.gpu.clock_hz,
                         means("counted on the GPU, else by the management library; null: neither")});
-  visit.or_null("clock_counted_hz", row.result.clock_hz, means("counted on the GPU; null: it was not"));
+  visit.or_null("clock_counted_hz", row.result.clock_hz,
+                means("counted on the GPU; null: it was not").column("clock counted").in("Hz").leaves(5));
 }
 struct BandwidthRow {
   std::string level;   // "DRAM", "last cache", "shared"
@@ -52,9 +53,9 @@ struct BandwidthRow {
   MetricResult result;  // [bytes/s]
 };
 void visit_fields(auto& visit, Is<BandwidthRow> auto& row) {
-  visit("level", row.level, means("`DRAM`, `last cache` or `shared`"));
-  visit("access", row.access, means("`read`, `write` or `copy`"));
-  visit("working_set_bytes", row.working_set_bytes);
+  visit("level", row.level, means("`DRAM`, `last cache` or `shared`").column("level"));
+  visit("access", row.access, means("`read`, `write` or `copy`").column("access"));
+  visit("working_set_bytes", row.working_set_bytes, Figure().column("working set").leaves(5));
   visit_result(visit, row.result, "bytes_per_s", "B/s");
 }
 struct LinkRow {
@@ -64,8 +65,8 @@ struct LinkRow {
   MetricResult result;  // [bytes/s], both ways together
 };
 void visit_fields(auto& visit, Is<LinkRow> auto& row) {
-  visit("way", row.way);
-  visit("memory", row.memory);
+  visit("way", row.way, Figure().column("link"));
+  visit("memory", row.memory, Figure().column("host memory"));
   visit("copy_bytes", row.bytes, means("one copy, one way; the rates are both ways together"));
   visit_result(visit, row.result, "bytes_per_s", "B/s");
 }
@@ -75,11 +76,12 @@ struct StartRow {
 };
 void visit_fields(auto& visit, Is<StartRow> auto& row) {
   const auto seconds = [](const std::optional<double>& rate) { return rate ? std::optional(1 / *rate) : std::nullopt; };
-  visit("what", row.what);
+  visit("what", row.what, Figure().column("start of"));
   visit("meaning", row.meaning);
   visit_result(visit, row.result, "starts_per_s", "starts/s");
-  visit.derived("seconds", Derived{seconds(row.result.best), means("of one")});
-  visit.derived("typical_seconds", Derived{seconds(row.result.typical), means("of one")});
+  visit.derived("seconds", Derived{seconds(row.result.best), means("of one").column("one takes").in("s")});
+  visit.derived("typical_seconds",
+                Derived{seconds(row.result.typical), means("of one").column("typically takes").in("s").leaves(7)});
 }
 
 // "fp16 mma", "DRAM read", "to the device, pinned"

@@ -167,7 +167,10 @@ const kUnits = {
   '/s': count,
   'tokens/s': count,
   'requests/s': count,
+  'starts/s': value => `${count(value)}/s`,
   'rows/s': rowsPerSecond,
+  'rows/J': count,
+  'rows/USD': count,
   '%': percentOf,
   '% of the limit': unlessZero(percentOf),
   'share': percent,
@@ -178,8 +181,11 @@ const kUnits = {
   'FLOP/s': rate,
   'FLOP/byte': intensity,
   'Hz': hertz,
+  'MHz': value => `${value} MHz`,
+  '°C': value => `${value} °C`,
   'J': joules,
   'W': watts,
+  'mW': value => watts(value / 1000),
   'USD': dollars
 };
 // {"points": [{member, label, unit}]}: what the lists of the values' fields say of the document's lists;
@@ -194,7 +200,10 @@ const listCell = (member, show) => {
   const value = valueOf(member);
   if (Array.isArray(value)) return make('td', listed(value.map(each => say(String(each)))), {class: 'name'});
   if (known(value) && typeof value === 'object') return make('td', ends(value, show) || kNone, {class: 'number'});
-  if (typeof value === 'string') return make('td', say(value), value.length > 12 ? {class: 'name'} : {});
+  if (typeof value === 'string') {
+    const text = value.split('\n')[0];
+    return text.length > 40 ? prose(text) : make('td', say(text), text.length > 12 ? {class: 'name'} : {});
+  }
   if (typeof value === 'boolean') return make('td', say(value ? 'yes' : 'no'));
   return cell(show, member);
 };
@@ -209,7 +218,7 @@ const listTable = (list, {first = [], last = [], except = [], order} = {}) => {
     if (isRange || except.includes(member) || !values.some(showsSomething)) return [];
     const numbers = values.some(value => typeof value === 'number' || known(value?.low));
     const show = kUnits[unit] || (value => Number.isInteger(value) ? String(value) : plainNumber(value));
-    const cells = members.map(at => listCell(at, show));
+    const cells = members.map(at => numbers || known(valueOf(at)) ? listCell(at, show) : make('td'));
     const range = all.find(column => column.range_of === member);
     if (range) cells.forEach((cell, i) => {
       const interval = valueOf(rows[i] + range.member.replaceAll('/', '.'));

@@ -2,13 +2,11 @@
 // their value in data-value.
 (() => {
 const device = ridge.data;
-const {say, colon, bytes, seconds, rate, bandwidth, hertz, intensity, plusMinus, percentOf, make, section, quiet,
-       warning, known, cell, figure, figures, table, listTable, header, disturbed, faded, canvas, draw, axis,
-       plain, decades, barChart, kDashes} = ridge;
+const {say, bytes, rate, bandwidth, intensity, percentOf, make, section, quiet, known, figure, figures, listTable,
+       header, disturbed, faded, canvas, draw, axis, plain, decades, barChart, kDashes} = ridge;
 
 const peaks = device.peaks || [], levels = device.bandwidth || [];
 const most = rows => Math.max(...rows.map(row => row.threads || 0));
-const spread = (title, i) => cell(plusMinus, `${title}.${i}.spread_percent`);
 
 // ---------------------------------------------------------------- the CPU
 function cpuTitle() {
@@ -95,8 +93,6 @@ const cpuTables = () => ['peaks', 'bandwidth'].map(
     list => section(list, list === 'peaks' ? 'Peaks' : 'Bandwidth', listTable(list)));
 
 // ---------------------------------------------------------------- a GPU, or any device of OpenCL
-const measured = (rows, key) => rows.map((row, i) => ({...row, i})).filter(row => known(row[key]));
-
 function gpuTitle() {
   const {facts} = device;
   return [header(
@@ -109,35 +105,28 @@ function gpuTitle() {
 }
 
 // One group of limits: a bar of each that was measured, all in the table.
-function limits(id, title, rows, key, show, nameOf) {
-  if (!rows || rows.length === 0) return null;
-  const drawn = measured(rows, key);
-  const body = rows.map((row, i) => {
-    const slow = row.observed && row.observed.slowdowns && row.observed.slowdowns.length ?
-        ridge.listed(row.observed.slowdowns.map(say)) :
-        '';
-    const shares = (row.shares || []).map(share => `${percentOf(share.percent)} (${say(share.of)})`).join('\n');
-    return [
-      make('td', nameOf(row), {class: 'name'}), cell(show, `${id}.${i}.${key}`),
-      cell(show, `${id}.${i}.typical_${key}`), spread(id, i),
-      make('td', known(row[key]) ? shares : say((row.reason || '').split('\n')[0]), {class: 'name lines'}),
-      make('td', slow, {class: 'warn'})
-    ];
-  });
+function limits(id, title, key, show, nameOf) {
+  const rows = device[id] || [], drawn = rows.filter(row => known(row[key]));
+  if (rows.length === 0) return null;
+  const shares = row =>
+      (row.shares || []).map(share => `${percentOf(share.percent)} (${say(share.of)})`).join('\n');
   return section(
       id, title,
       drawn.length ?
           barChart(
               `${id}-chart`, drawn.map(nameOf), c => [['best', drawn.map(row => row[key]), faded(c.accent)]], show) :
           null,
-      table(['', '#best', '#typical', '#spread', 'share of the limit', 'slowed by'], body));
+      listTable(id, {
+        last: [['share of the limit', row => make('td', shares(row), {class: 'name lines'})]],
+        except: ['/bursts', '/observed/clock_hz', '/observed/power_w', '/observed/temperature_c']
+      }));
 }
 
 const gpuParts = () => [
-  limits('peaks', 'Peaks', peaks, 'flops_per_s', rate, row => `${row.precision} · ${say(row.way)}`),
-  limits('bandwidth', 'Bandwidth', levels, 'bytes_per_s', bandwidth, row => `${say(row.level)} · ${say(row.access)}`),
-  limits('links', 'Links', device.links, 'bytes_per_s', bandwidth, row => `${say(row.way)} · ${say(row.memory)}`),
-  limits('starts', 'Starts', device.starts, 'starts_per_s', value => `${ridge.count(value)}/s`, row => say(row.what))];
+  limits('peaks', 'Peaks', 'flops_per_s', rate, row => `${row.precision} · ${say(row.way)}`),
+  limits('bandwidth', 'Bandwidth', 'bytes_per_s', bandwidth, row => `${say(row.level)} · ${say(row.access)}`),
+  limits('links', 'Links', 'bytes_per_s', bandwidth, row => `${say(row.way)} · ${say(row.memory)}`),
+  limits('starts', 'Starts', 'starts_per_s', value => `${ridge.count(value)}/s`, row => say(row.what))];
 
 ridge.page(() => device.cpu ? [cpuTitle(), roofs(), cpuTables()] : [gpuTitle(), gpuParts()]);
 })();
