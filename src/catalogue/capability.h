@@ -37,27 +37,30 @@ struct Capability {
   std::string source;
 };
 void visit_fields(auto& visit, Is<Capability> auto& capability) {
-  visit("version", capability.version);
-  visit("architecture", capability.architecture);
-  visit("chips", capability.chips);
-  visit.or_null("first_cuda", capability.first_cuda);
+  visit("version", capability.version, Figure().column("capability"));
+  visit("architecture", capability.architecture, Figure().column("architecture"));
+  visit("chips", capability.chips, Figure().column("chips"));
+  visit.or_null("first_cuda", capability.first_cuda, Figure().column("first CUDA"));
   visit.or_null("last_cuda", capability.last_cuda);
   visit("threads", capability.threads,
-        means("of a multiprocessor, as blocks, warps, registers, shared memory and lanes"));
+        means("of a multiprocessor, as blocks, warps, registers, shared memory and lanes")
+            .column("threads/SM")
+            .leaves(4));
   visit("blocks", capability.blocks);
   visit("warps", capability.warps);
   visit("registers", capability.registers);
   visit("registers_per_thread", capability.registers_per_thread);
-  visit("shared_bytes", capability.shared_bytes);
+  visit("shared_bytes", capability.shared_bytes, Figure().column("shared/SM").leaves(3));
   visit("shared_bytes_per_block", capability.shared_bytes_per_block);
-  visit("fp32_lanes", capability.fp32_lanes);
+  visit("fp32_lanes", capability.fp32_lanes, Figure().column("FP32 lanes/SM").leaves(2));
   visit("fp64_lanes", capability.fp64_lanes);
   visit("registers_per_block", capability.registers_per_block);
   visit("register_unit", capability.register_unit, means("registers of one warp are a multiple of it"));
   visit("sub_partitions", capability.sub_partitions);
   visit("shared_unit_bytes", capability.shared_unit_bytes, means("shared memory of a block is a multiple of it"));
   visit("shared_reserved_bytes", capability.shared_reserved_bytes, means("of each block, for the system"));
-  visit("tensor_precisions", capability.tensor_precisions, means("of the tensor cores"));
+  visit("tensor_precisions", capability.tensor_precisions,
+        means("of the tensor cores").column("tensor cores").leaves(5));
   visit.or_null("notes", capability.notes);
   visit("source", capability.source);
 }

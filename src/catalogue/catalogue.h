@@ -59,23 +59,25 @@ struct CatalogueDevice {
 };
 void visit_fields(auto& visit, Is<CatalogueDevice> auto& device) {
   visit("vendor", device.vendor);
-  visit("name", device.name);
+  visit("name", device.name, Figure().column("device"));
   visit("family", device.family);
-  visit("architecture", device.architecture);
-  visit.or_null("compute_capability", device.compute_capability, means("of AMD the gfx id"));
-  visit("year", device.year, means("of release"));
+  visit("architecture", device.architecture, Figure().column("architecture").leaves(1));
+  visit.or_null("compute_capability", device.compute_capability,
+                means("of AMD the gfx id").column("capability").leaves(1));
+  visit("year", device.year, means("of release").column("year").leaves(4));
   visit("multiprocessors", device.multiprocessors,
         means("SMs (NVIDIA), compute units (AMD), Xe cores (Intel), GPU cores (Apple)"));
   visit("cores", device.cores, means("FP32 lanes"));
   visit("flops_per_core_clock", device.flops_per_core_clock, means("of FP32"));
   visit("tensor_cores", device.tensor_cores);
   visit("boost_hz", device.boost_hz, Figure().in("Hz"));
-  visit("memory_bytes", device.memory_bytes, means("as marketed (GiB on the box)"));
+  visit("memory_bytes", device.memory_bytes, means("as marketed (GiB on the box)").column("memory"));
   visit.or_null("memory_type", device.memory_type);
-  visit("bytes_per_s", device.bytes_per_s, means("of the memory").in("B/s"));
+  visit("bytes_per_s", device.bytes_per_s, means("of the memory").column("bandwidth").in("B/s").leaves(5));
   visit("l2_bytes", device.l2_bytes, means("last level on the compute die"));
   visit("peaks", device.peaks, means("dense"));
-  visit("power_w", device.power_w, means("of the board, which may carry several of these GPUs").in("W"));
+  visit("power_w", device.power_w,
+        means("of the board, which may carry several of these GPUs").column("power").in("W").leaves(3));
   visit("gpus_on_board", device.gpus_on_board);
   visit.or_null("interconnect", device.interconnect);
   visit("interconnect_bytes_per_s", device.interconnect_bytes_per_s, means("sum of both directions").in("B/s"));

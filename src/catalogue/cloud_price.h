@@ -30,16 +30,16 @@ struct CloudPrice {
   std::string source;
 };
 void visit_fields(auto& visit, Is<CloudPrice> auto& price) {
-  visit("provider", price.provider);
-  visit("instance", price.instance);
-  visit("region", price.region);
+  visit("provider", price.provider, Figure().column("provider"));
+  visit("instance", price.instance, Figure().column("instance"));
+  visit("region", price.region, Figure().column("region").leaves(2));
   visit("device", price.device, means("name in the catalogue"));
-  visit("gpus", price.gpus);
+  visit("gpus", price.gpus, Figure().column("GPUs").leaves(1));
   visit("vcpus", price.vcpus);
   visit("memory_bytes", price.memory_bytes, means("of the instance"));
-  visit("usd_per_hour", price.usd_per_hour, means("of the instance").in("$"));
-  visit("usd_per_gpu_hour", price.usd_per_gpu_hour, Figure().in("$"));
-  visit("date", price.date, means("of the list"));
+  visit("usd_per_hour", price.usd_per_hour, means("of the instance").in("USD"));
+  visit("usd_per_gpu_hour", price.usd_per_gpu_hour, Figure().column("per GPU and hour").in("USD"));
+  visit("date", price.date, means("of the list").column("date"));
   visit("notes", price.notes);
   visit("source", price.source);
 }

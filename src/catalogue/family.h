@@ -20,14 +20,14 @@ struct Family {
 };
 // For people: not read back.
 void visit_fields(auto& visit, const Family& family) {
-  visit("family", family.name);
-  visit("vendor", family.vendor);
-  visit("architectures", family.architectures);
-  visit("first_year", family.first_year, means("0: known of no device"));
-  visit("last_year", family.last_year);
-  visit("devices", family.devices);
-  visit("least_memory_bytes", family.least_memory_bytes, means("0: known of no device"));
-  visit("most_memory_bytes", family.most_memory_bytes);
+  visit("family", family.name, Figure().column("family"));
+  visit("vendor", family.vendor, Figure().column("vendor").leaves(2));
+  visit("architectures", family.architectures, Figure().column("architectures"));
+  visit("first_year", family.first_year, means("0: known of no device").column("first year"));
+  visit("last_year", family.last_year, Figure().column("last year"));
+  visit("devices", family.devices, Figure().column("devices").leaves(1));
+  visit("least_memory_bytes", family.least_memory_bytes, means("0: known of no device").column("least memory"));
+  visit("most_memory_bytes", family.most_memory_bytes, Figure().column("most memory"));
 }
 
 // Order of the devices.

@@ -72,7 +72,7 @@ void visit_fields(auto& visit, Is<PeakFormula> auto& formula) {
   visit("unit", formula.unit);
   visit("flops_per_unit_clock", formula.flops_per_unit_clock);
   visit("clock_hz", formula.clock_hz, means("boost").in("Hz"));
-  visit("flops_per_s", formula.flops_per_s, means("the product").in("FLOP/s"));
+  visit("flops_per_s", formula.flops_per_s, means("the product").column("by formula").in("FLOP/s").leaves(4));
   visit("source", formula.source, means("of flops_per_unit_clock"));
 }
 
@@ -90,16 +90,19 @@ struct PeakRow {
   std::optional<double> published_percent;  // listed against the published figure that is farthest from it
 };
 void visit_fields(auto& visit, Is<PeakRow> auto& row) {
-  visit("arithmetic", row.arithmetic);
+  visit("arithmetic", row.arithmetic, Figure().column("arithmetic"));
   visit.derived("flops_per_s", Derived{row.listed ? std::optional(row.listed->flops_per_s) : std::nullopt,
-                                       means("as listed; null: no source").in("FLOP/s")});
-  visit.derived("origin", row.listed ? std::optional(row.listed->origin) : std::nullopt);
-  visit("formula", row.formula);
-  visit("formula_percent", row.formula_percent, means("how far the listed figure is above the formula's"));
+                                       means("as listed; null: no source").column("listed").in("FLOP/s")});
+  visit.derived("origin", Derived{row.listed ? std::optional(row.listed->origin) : std::nullopt,
+                                  Figure().column("origin").leaves(5)});
+  visit("formula", row.formula, Figure().groups_columns());
+  visit("formula_percent", row.formula_percent,
+        means("how far the listed figure is above the formula's").column("above formula").leaves(2));
   visit("published", row.published, means("figures of others"));
   visit("published_percent", row.published_percent,
-        means("how far it is above the published figure that is farthest from it"));
-  visit.derived("ridge_point", row.listed ? row.listed->ridge_point : std::nullopt);
+        means("how far it is above the published figure that is farthest from it").column("above published").leaves(2));
+  visit.derived("ridge_point", Derived{row.listed ? row.listed->ridge_point : std::nullopt,
+                                       Figure().column("ridge point").in("FLOP/byte").leaves(1)});
 }
 
 // One row per arithmetic with any known figure.

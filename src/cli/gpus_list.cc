@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "cli/figure_table.h"
 #include "cli/gpus_text.h"
 #include "cli/terminal.h"
 
@@ -55,23 +56,18 @@ std::string against(const std::optional<double>& own, const std::optional<double
 
 std::string watts(double value) { return fmt::format("{:.0f} W", value); }
 
-// "2012–2025"; "2019" where both are the same, "-" where unknown.
-std::string span_text(double first, double last) {
-  if (last <= 0) return std::string(kAbsent);
-  return first == last ? fmt::format("{:g}", first) : fmt::format("{:g}–{:g}", first, last);
-}
-
 }  // namespace
 
 std::string list_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
-  Rows rows;
-  for (const catalogue::CatalogueDevice& device : devices)
-    rows.push_back({device.name, scaled(device.year, 1, "{:.0f}"), or_absent(device.compute_capability),
-                    scaled(device.memory_bytes, kGibibyte, "{:.3g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
-                    tera(device, Precision::kFp32), tera(device, Precision::kFp16Fp32), tera(device, Precision::kInt8),
-                    scaled(device.power_w, 1, "{:.0f}"), price_text(catalogue, device)});
-  return table({"device", "year", "capability", "GiB", "GB/s", "FP32 ", "FP16 ", "INT8 ", "W", "USD/h"}, rows,
-               "ll4r1rr5rrr6r3r2") +
+  OwnColumns own;
+  for (const auto& [label, arithmetic, layout] :
+       {std::tuple("FP32 ", Precision::kFp32, "r"), std::tuple("FP16 ", Precision::kFp16Fp32, "r"),
+        std::tuple("INT8 ", Precision::kInt8, "r6")})
+    own.last.push_back(
+        own_column(label, devices, [peak = arithmetic](const auto& device) { return tera(device, peak); }, layout));
+  own.last.push_back(
+      own_column("USD/h", devices, [&](const auto& device) { return price_text(catalogue, device); }, "r2"));
+  return figure_table("gpus", "devices", json_of(devices), {}, own) +
          "\nFP32, FP16 (tensor cores, FP32 accumulators), INT8: TFLOP/s, dense, at boost clock. Datasheet figures; "
          "* derived: units × operations × clock; - no source.\n";
 }
@@ -131,31 +127,21 @@ std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::
 }
 
 std::string families_text(const std::vector<catalogue::Family>& families) {
-  Rows rows;
-  for (const catalogue::Family& family : families)
-    rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
-                    span_text(family.first_year, family.last_year), std::to_string(family.devices),
-                    span_text(family.least_memory_bytes / kGibibyte, family.most_memory_bytes / kGibibyte)});
-  return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "ll2llr1r");
+  return figure_table("gpus-families", "families", json_of(families));
 }
 
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities) {
-  Rows rows;
+  const auto last_cuda = [](const auto& each) { return each.last_cuda.empty() ? "current" : each.last_cuda; };
+  const auto devices = [&](const catalogue::Capability& each) {
+    return std::to_string(
+        std::ranges::count(catalogue.devices, each.version, &catalogue::CatalogueDevice::compute_capability));
+  };
   std::string notes;
-  for (const catalogue::Capability& each : capabilities) {
-    auto has = [&](const catalogue::CatalogueDevice& device) { return device.compute_capability == each.version; };
-    auto devices = std::count_if(catalogue.devices.begin(), catalogue.devices.end(), has);
-    bool historical = each.notes.starts_with("historical");
-    rows.push_back({each.version, each.architecture, or_absent(fmt::format("{}", fmt::join(each.chips, " "))),
-                    or_absent(each.first_cuda), each.last_cuda.empty() ? "current" : each.last_cuda,
-                    scaled(each.threads, 1, "{:.0f}"), scaled(each.shared_bytes, 1024, "{:.0f}"),
-                    scaled(each.fp32_lanes, 1, "{:.0f}"),
-                    or_absent(fmt::format("{}", fmt::join(each.tensor_precisions, " "))), std::to_string(devices)});
-    if (!each.notes.empty() && !historical) notes += each.version + ": " + each.notes + "\n";
-  }
-  return table({"capability", "architecture", "chips", "first CUDA", "last CUDA", "threads/SM", "shared KiB/SM",
-                "FP32 lanes/SM", "tensor cores", "devices"},
-               rows, "lllrrr4r3r2l5r1") +
+  for (const catalogue::Capability& each : capabilities)
+    if (!each.notes.empty() && !each.notes.starts_with("historical")) notes += each.version + ": " + each.notes + "\n";
+  return figure_table("gpus-capabilities", "capabilities", json_of(capabilities), {},
+                      {.last = {own_column("last CUDA", capabilities, last_cuda, "r"),
+                                own_column("devices", capabilities, devices, "r1")}}) +
          (notes.empty() ? "" : "\n" + notes);
 }
 

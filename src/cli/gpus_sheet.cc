@@ -17,18 +17,8 @@ namespace {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-std::string signed_percent(const std::optional<double>& percent) {
-  if (!percent) return "-";
-  double rounded = std::abs(*percent) < 0.05 ? 0 : *percent;
-  return fmt::format("{:+.1f} %", rounded);
-}
-
 // In one unit, so that they can be compared down a column.
 std::string exact_rate(double flops_per_s) { return fmt::format("{:.1f} TFLOP/s", flops_per_s / 1e12); }
-
-std::string rate_or_absent(const std::optional<double>& flops_per_s) {
-  return flops_per_s ? exact_rate(*flops_per_s) : "-";
-}
 
 void add(TableRows& rows, std::string title, std::string value, std::string remark = "") {
   if (!value.empty()) rows.push_back({std::move(title), std::move(value), std::move(remark)});
@@ -123,18 +113,13 @@ std::optional<double> farthest(const catalogue::PeakRow& row) {
   return found;
 }
 
-std::string peaks_table(const catalogue::CatalogueDevice& device, const std::vector<catalogue::PeakRow>& peaks) {
-  TableRows rows;
-  for (const catalogue::PeakRow& row : peaks) {
-    auto ridge = catalogue::ridge_point(device, row.arithmetic);
-    rows.push_back({std::string(precision_name(row.arithmetic)), row.listed ? exact_rate(row.listed->flops_per_s) : "-",
-                    row.listed ? std::string(origin_name(row.listed->origin)) : "no source",
-                    row.formula ? exact_rate(row.formula->flops_per_s) : "-", signed_percent(row.formula_percent),
-                    rate_or_absent(farthest(row)), signed_percent(row.published_percent),
-                    ridge ? fmt::format("{:.1f} FLOP/byte", *ridge) : "-"});
-  }
-  return table({"peak", "listed", "origin", "formula", "off", "published", "off", "ridge point"}, rows,
-               "lrlr5r4r3r2r1");
+std::string peaks_table(const std::vector<catalogue::PeakRow>& peaks) {
+  const auto published = [](const catalogue::PeakRow& row) {
+    const std::optional<double> flops_per_s = farthest(row);
+    return flops_per_s ? format_flops_rate(*flops_per_s) : "";
+  };
+  return figure_table("gpus-device", "peaks", json_of(peaks), {},
+                      {.last = {own_column("published", peaks, published, "r3")}});
 }
 
 std::string formulas(const std::vector<catalogue::PeakRow>& peaks) {
@@ -161,18 +146,6 @@ std::string corrections_text(const std::vector<catalogue::Correction>& correctio
   return text;
 }
 
-std::string prices_table(const std::vector<catalogue::CloudPrice>& prices) {
-  TableRows rows;
-  for (const catalogue::CloudPrice& price : prices)
-    rows.push_back({fmt::format("{:.2f}", price.usd_per_gpu_hour), price.provider, price.instance,
-                    fmt::format("{} × {}", price.gpus, price.gpu), price.region, price.date});
-  return table({"USD/h per GPU", "provider", "instance", "GPUs", "region", "date"}, rows, "rlll1l2l");
-}
-
-std::string range_text(const predict::Range& range) {
-  return fmt::format("{} to {}", format_ms(range.fast), format_ms(range.slow));
-}
-
 // "does not fit" of "does not fit: 30 GiB are needed, …"
 std::string kind_of(const std::string& reason) { return reason.substr(0, reason.find(':')); }
 
@@ -197,8 +170,6 @@ std::string refused_text(const std::vector<sizing::Candidate>& refused) {
   return text;
 }
 
-std::string count_or_dash(const std::optional<double>& value) { return value ? format_count(*value) : "-"; }
-
 }  // namespace
 
 DeviceSheet sheet_of(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
@@ -218,12 +189,14 @@ std::string sheet_text(const Catalogue& catalogue, const DeviceSheet& sheet, boo
   std::string text = fmt::format("{} · {} · {} · {} (datasheet figures)\n", device.name, device.vendor, device.family,
                                  device.architecture);
   text += facts_table(catalogue, device);
-  text += "\n" + peaks_table(device, sheet.peaks);
-  text += "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; off: listed relative to it.\n";
+  text += "\n" + peaks_table(sheet.peaks);
+  text +=
+      "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; above: how far the listed figure "
+      "is.\n";
   if (!sheet.kernel_shares.empty()) text += "\n" + figure_table(schema_of<KernelShare>(), json_of(sheet.kernel_shares));
   if (explain) text += "\n" + formulas(sheet.peaks);
   if (!sheet.corrections.empty()) text += "\n" + corrections_text(sheet.corrections);
-  if (!sheet.prices.empty()) text += "\n" + prices_table(sheet.prices);
+  if (!sheet.prices.empty()) text += "\n" + figure_table("gpus-device", "prices", json_of(sheet.prices));
   if (!device.notes.empty()) text += "\n" + note_text(device.notes);
   return text + "source: " + device.source + "\n";
 }
@@ -237,26 +210,20 @@ RankedAt ranked_at(const sizing::Recommendation& recommendation) {
 
 std::string recommendation_text(const RecommendedDevices& devices, size_t most) {
   const sizing::Recommendation& recommendation = devices.result;
-  TableRows rows;
-  size_t shown = most == 0 ? recommendation.ranked.size() : std::min(most, recommendation.ranked.size());
-  for (size_t i = 0; i < shown; ++i) {
-    const sizing::Candidate& each = recommendation.ranked[i];
-    rows.push_back({std::to_string(i + 1), each.device.name, format_ms(each.run_ms.likely), range_text(each.run_ms),
-                    format_count(each.rows_per_s), std::to_string(each.devices), count_or_dash(each.rows_per_joule),
-                    each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-",
-                    count_or_dash(each.rows_per_usd), each.reason});
-  }
+  const size_t shown = std::min(most == 0 ? recommendation.ranked.size() : most, recommendation.ranked.size());
+  OwnColumn place{"", {}, "r"};
+  while (place.cells.size() < shown) place.cells.push_back(std::to_string(place.cells.size() + 1));
   std::string text = recommendation.tie.empty() ? "" : recommendation.tie + "\n";
   if (const auto& apart = devices.apart)
     for (const RankedAt::Row& each : apart->ranked | std::views::take(3))
       text += fmt::format("{} {} {}", &each == &apart->ranked.front() ? fmt::format("At batch {}:", apart->batch) : ",",
                           each.device, format_ms(each.run_ms.likely));
   if (!text.empty()) text += "\n\n";
-  if (rows.empty())
+  if (shown == 0)
     text += painted(Meaning::kFailed, "No considered device meets the goal.") + "\n";
   else
-    text += table({"", "device", "run", "range", "rows/s", "devices", "rows/J", "USD/h", "rows/USD", "why"}, rows,
-                  "rlrr3rrr2rr1n");
+    text += figure_table("gpus-recommend", "ranked", json_of(std::span(recommendation.ranked).first(shown)),
+                         {"/p99_ms"}, {.first = {place}});
   if (shown < recommendation.ranked.size())
     text += fmt::format("… and {} more that meet the goal (--top 0 shows all)\n", recommendation.ranked.size() - shown);
   text += "\n" + refused_text(recommendation.refused);

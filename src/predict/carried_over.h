@@ -16,9 +16,9 @@ struct Range {
   double slow = 0, likely = 0, fast = 0;
 };
 void visit_fields(auto& visit, Is<Range> auto& range) {
-  visit("slow", range.slow);
+  visit("fast", range.fast, Figure().leaves(3));
   visit("likely", range.likely);
-  visit("fast", range.fast);
+  visit("slow", range.slow, Figure().leaves(3));
 }
 
 struct CarriedOver {

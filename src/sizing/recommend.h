@@ -44,7 +44,7 @@ void visit_fields(auto& visit, Is<Goal> auto& goal) {
   visit("batch", goal.batch);
   visit("p99_ms", goal.p99_ms, means("of a request; of a training step"));
   visit("rps", goal.rows_per_s, means("load to carry, by as many devices as needed").in("rows/s"));
-  visit("budget_usd_per_hour", goal.usd_per_hour, means("for all of them").in("$"));
+  visit("budget_usd_per_hour", goal.usd_per_hour, means("for all of them").in("USD"));
   visit("by", goal.rank_by);
 }
 
@@ -67,26 +67,28 @@ struct Candidate {
   std::string reason = {};  // one sentence
 };
 void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
-  visit("device", candidate.device.name);
+  visit("device", candidate.device.name, Figure().column("device"));
   visit("vendor", candidate.device.vendor);
   visit("meets", candidate.meets);
   visit.or_null("refusal", candidate.rejection,
                 means("an id, null where the device meets the goal: `memory`, `too-slow`, `too-dear`, `no-price`, "
                       "`no-source` (the catalogue has no source for its memory or its rates)"));
-  visit("reason", candidate.reason);
   visit("bound_ms", candidate.bound_ms, means("least time of an inference run"));
   visit("held_by", candidate.held, means("shares of the likely time"));
-  visit("run_ms", candidate.run_ms, means("of one run or training step at the goal's batch"));
-  visit("throughput_per_s", candidate.rows_per_s, means("rows of one device, likely"));
+  visit("run_ms", candidate.run_ms,
+        means("of one run or training step at the goal's batch").part_columns("slow likely fast", "{} run"));
+  visit("throughput_per_s", candidate.rows_per_s, means("rows of one device, likely").column("rows/s"));
   visit.object("memory_bytes", [&](auto& bytes) {
     bytes("needed", candidate.needed_bytes);
     bytes("available", candidate.available_bytes);
   });
-  visit("devices", candidate.devices, means("to carry the load"));
-  visit("p99_ms", candidate.p99_ms, means("slow end, with queueing if a load was given"));
-  visit("per_joule", candidate.rows_per_joule, means("rows, at the board's power"));
-  visit("per_usd", candidate.rows_per_usd, means("rows"));
-  visit("usd_per_hour", candidate.usd_per_hour, means("of all devices").in("$"));
+  visit("devices", candidate.devices, means("to carry the load").column("devices"));
+  visit("p99_ms", candidate.p99_ms, means("slow end, with queueing if a load was given").column("p99").leaves(1));
+  visit("per_joule", candidate.rows_per_joule,
+        means("rows, at the board's power").column("rows/J").in("rows/J").leaves(2));
+  visit("per_usd", candidate.rows_per_usd, means("rows").column("rows/USD").in("rows/USD").leaves(1));
+  visit("usd_per_hour", candidate.usd_per_hour, means("of all devices").column("per hour").in("USD"));
+  visit("reason", candidate.reason, Figure().column("why").remark());
   visit("price", candidate.price);
 }
 

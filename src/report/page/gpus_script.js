@@ -2,10 +2,9 @@
 // Numbers keep their value in data-value.
 (() => {
 const gpus = ridge.data;
-const {say, sentence, bytes, milliseconds, rate, bandwidth, hertz, rowsPerSecond, percent, percentOf, watts, dollars,
-       plainNumber, range, count, make, section, longSection, quiet, bullets, name, prose, known, cell, figure, figures,
-       table, expander, originCell, halves, properties, header, faded, canvas, draw, axis, plain, thirds, barChart} =
-       ridge;
+const {say, sentence, bytes, milliseconds, rate, bandwidth, hertz, rowsPerSecond, percent, watts, dollars, make,
+       section, longSection, quiet, bullets, name, prose, known, cell, figure, figures, table, listTable, expander,
+       halves, properties, header, faded, canvas, draw, axis, plain, thirds, barChart} = ridge;
 
 // ---------------------------------------------------------------- one device
 function sheet() {
@@ -21,26 +20,16 @@ function sheet() {
         ['MIG instances', String, 'mig_instances', 'datasheet']
       ],
       quiet([gpus.pcie && `PCIe ${gpus.pcie}`, gpus.form_factor].filter(part => part).join(' · ')));
-  const rows = gpus.peaks.map(
-      (peak, i) =>
-          [peak.arithmetic, cell(rate, `peaks.${i}.flops_per_s`), originCell(peak.origin || 'no source'),
-           cell(rate, `peaks.${i}.formula.flops_per_s`), cell(percentOf, `peaks.${i}.formula_percent`),
-           cell(ridge.intensity, `peaks.${i}.ridge_point`)]);
   const listed = gpus.peaks.filter(peak => known(peak.flops_per_s));
   const peaks = section(
       'peaks', 'Peaks',
       barChart(
           'peak-chart', listed.map(peak => peak.arithmetic),
           c => [['peak', listed.map(peak => peak.flops_per_s), faded(c.accent)]], rate),
-      table(['arithmetic', '#listed', 'origin', '#by formula', '#difference', '#ridge point'], rows),
+      listTable('peaks'),
       quiet('Dense, at boost clock; fp16_fp32acc with FP32 accumulators, fp16 with any.'));
   const wrong = (gpus.corrections ||
                  []).map(each => [name(each.quantity), name(each.claim), name(each.right), name(each.source)]);
-  const prices = (gpus.prices || [])
-                     .map(
-                         (price, i) =>
-                             [cell(dollars, `prices.${i}.usd_per_gpu_hour`), price.provider, name(price.instance),
-                              `${price.gpus} × ${gpus.name}`, price.region, price.date]);
   return [
     header(
         gpus.name,
@@ -49,10 +38,7 @@ function sheet() {
             .join(' · '),
         quiet('datasheet figures')),
     peaks, halves(facts),
-    prices.length ? section(
-                        'prices', 'Prices',
-                        table(['#per GPU and hour', 'provider', 'instance', 'GPUs', 'region', 'date'], prices)) :
-                    null,
+    (gpus.prices || []).length ? section('prices', 'Prices', listTable('prices')) : null,
     wrong.length ?
         longSection('corrections', 'Often stated wrongly', table(['figure', 'stated', 'right', 'source'], wrong)) :
         null,
@@ -70,12 +56,10 @@ function list() {
   const few = devices.length <= 8;
   const rateOf = (device, arithmetic) =>
       peakOf(device, arithmetic) < 0 ? null : device.peaks[peakOf(device, arithmetic)].flops_per_s;
-  const rows = devices.map(
-      (device, i) =>
-          [name(device.name), device.architecture, cell(String, `devices.${i}.year`),
-           cell(bytes, `devices.${i}.memory_bytes`), cell(bandwidth, `devices.${i}.bytes_per_s`),
-           ...some.map(arithmetic => cell(rate, `devices.${i}.peaks.${peakOf(device, arithmetic)}.flops_per_s`)),
-           cell(watts, `devices.${i}.power_w`)]);
+  const rates = some.map(
+      arithmetic =>
+          [`#${arithmetic}`,
+           (device, i) => cell(rate, `devices.${i}.peaks.${peakOf(device, arithmetic)}.flops_per_s`)]);
   const [element, box] = canvas('device-chart', false);
   const dots = devices.filter(device => device.bytes_per_s && rateOf(device, 'fp32'))
                    .map(device => ({x: device.bytes_per_s, y: rateOf(device, 'fp32'), device}));
@@ -110,14 +94,7 @@ function list() {
         say(devices.length === 1 ? devices[0].name : `${devices.length} devices of the catalogue`),
         few ? devices.map(device => device.name).join(' · ') : null, quiet('datasheet figures, dense, at boost clock')),
     bars, few || dots.length < 2 ? null : section('devices', 'Peak and bandwidth', box),
-    longSection(
-        'table', 'Devices',
-        table(
-            [
-              'device', 'architecture', '#year', '#memory', '#bandwidth', ...some.map(arithmetic => `#${arithmetic}`),
-              '#power'
-            ],
-            rows))
+    longSection('table', 'Devices', listTable('devices', {last: rates}))
   ];
 }
 
@@ -140,14 +117,6 @@ function recommendation() {
       'rank-chart', shown.map(one => one.device),
       c => [['one run, from fast to slow', shown.map(one => [one.run_ms.fast, one.run_ms.slow]), faded(c.memory)]],
       milliseconds);
-  const rows = most => ranked.slice(0, most).map(
-      (one, i) =>
-          [make('td', String(i + 1), {class: 'number'}), name(one.device),
-           cell(milliseconds, `ranked.${i}.run_ms.likely`),
-           make('td', range(one.run_ms.fast, one.run_ms.slow, milliseconds), {class: 'number'}),
-           cell(rowsPerSecond, `ranked.${i}.throughput_per_s`), cell(String, `ranked.${i}.devices`),
-           cell(milliseconds, `ranked.${i}.p99_ms`), cell(plainNumber, `ranked.${i}.per_joule`),
-           cell(dollars, `ranked.${i}.usd_per_hour`), cell(count, `ranked.${i}.per_usd`), prose(why(one))]);
   const kinds = [...new Set(refused.map(one => one.refusal))];
   const reasons = kinds.map(kind => {
     const all = refused.filter(one => one.refusal === kind);
@@ -156,12 +125,12 @@ function recommendation() {
       make('td', String(all.length), {class: 'number'}), name(all[0].device), prose(all[0].reason)
     ];
   });
-  const ranking = most => table(
-      [
-        '#', 'device', '#estimate', '#range', '#throughput', '#devices', '#p99', '#rows per joule', '#per hour',
-        '#rows per dollar', 'why'
-      ],
-      rows(most));
+  const ranking = most => listTable('ranked', {
+    first: [['#', (_, i) => make('td', String(i + 1), {class: 'number'})]],
+    last: [['why', one => prose(why(one))]],
+    except: ['/reason'],
+    order: Object.keys(ranked).slice(0, most)
+  });
   return [
     header(
         say('Recommended devices'), name(ridge.fileName(gpus.model), 'p'), asked.filter(part => part).join(' · '),
