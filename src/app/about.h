@@ -46,9 +46,10 @@ void visit_fields(auto& visit, Is<About> auto& about) {
   visit("schema", about.schema,
         means("the form of the document: 1. Raised when a member changes its meaning; added members do not count"));
   visit("verb", about.command.verb,
-        means("`bench`, `bench device`, `tune`, …: the kind of document, by which the sections below describe it"));
-  visit("ridge", about.version, means("version of the program"));
-  visit("date", about.command.date, means("when the command was given: UTC, ISO 8601"));
+        means("`bench`, `bench device`, `tune`, …: the kind of document, by which the sections below describe it")
+            .column("verb"));
+  visit("ridge", about.version, means("version of the program").column("ridge"));
+  visit("date", about.command.date, means("when the command was given: UTC, ISO 8601").column("date"));
   visit("command", about.command.line, means("the command line as typed, quoted for a shell"));
   visit(
       "machine", about.machine,

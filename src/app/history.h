@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/about.h"
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -38,8 +38,8 @@ struct PastResult {
   bool disturbed = false;
 };
 void visit_fields(auto& visit, Is<PastResult> auto& past) {
-  visit("about", past.about);
-  visit("model", past.model);
+  visit("about", past.about, Figure().groups_columns());
+  visit("model", past.model, Figure().column("model"));
   visit.unless_empty("model_digest", past.model_digest);
   visit.unless_empty("shapes", past.shapes);
   visit("engine", past.engine);
@@ -49,16 +49,16 @@ void visit_fields(auto& visit, Is<PastResult> auto& past) {
   visit.optional("batch", past.batch);
   visit.optional("instances", past.instances);
   visit.optional("threads", past.threads);
-  visit("throughput_per_s", past.throughput_per_s);
-  visit("p50_ms", past.p50_ms);
-  visit("p99_ms", past.p99_ms);
+  visit("throughput_per_s", past.throughput_per_s, Figure().column("throughput").in("rows/s"));
+  visit("p50_ms", past.p50_ms, Figure().column("p50"));
+  visit("p99_ms", past.p99_ms, Figure().column("p99"));
   visit.optional("ci95_percent", past.ci95_percent);
-  visit.optional("percent_of_limit", past.percent_of_limit);
+  visit.optional("percent_of_limit", past.percent_of_limit, Figure().column("share of the limit"));
   visit.unless_empty("rate_per_s", past.rate_per_s);
   visit.unless_empty("url", past.url);
   visit.unless_empty("callers", past.callers);
   visit.unless_empty("beside", past.beside);
-  visit.optional("disturbed", past.disturbed);
+  visit.optional("disturbed", past.disturbed, Figure().column("disturbed"));
 }
 
 // Reads a document of `bench`, or the best of each model in one of `tune`. For a server it takes the load that the verb

@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/kept.h"
 #include "cli/next_text.h"
 #include "cli/terminal.h"
@@ -72,18 +73,9 @@ std::string settings_text(const app::PastResult& past) {
 }
 
 std::string history_table(const std::vector<app::PastResult>& all, bool with_model) {
-  std::vector<std::vector<std::string>> rows;
-  for (const app::PastResult& past : all) {
-    rows.push_back({past.about.command.date, past.about.version, past.about.command.verb, settings_text(past),
-                    format_row_rate(past.throughput_per_s), format_ms(past.p50_ms), format_ms(past.p99_ms),
-                    past.percent_of_limit > 0 ? format_percent(past.percent_of_limit) : "-",
-                    past.disturbed ? "yes" : "no"});
-    if (with_model) rows.back().insert(rows.back().begin(), past.model);
-  }
-  std::vector<std::string> head = {
-      "date", "ridge", "verb", "settings", "throughput", "p50", "p99", "share of the limit", "disturbed"};
-  if (with_model) head.insert(head.begin(), "model");
-  return table(head, rows, with_model ? "lllllrrrrl" : "llllrrrrl");
+  const std::set<std::string> left_out = with_model ? std::set<std::string>() : std::set<std::string>{"/model"};
+  return figure_table("history", "results", json_of(all), left_out,
+                      {.last = {own_column("settings", all, settings_text)}});
 }
 
 // One model's results, or the newest again; two kept files beside each other.

@@ -9,6 +9,7 @@
 #include "app/power_sweep.h"
 #include "base/csv.h"
 #include "base/units.h"
+#include "cli/figure_table.h"
 #include "cli/kept.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
@@ -72,23 +73,18 @@ std::string per_joule_text(double per_joule, const std::string& unit) {
 }
 
 std::string curve_table(const power::Sweep& sweep) {
-  std::vector<std::vector<std::string>> rows;
-  for (size_t i = 0; i < sweep.points.size(); ++i) {
-    const power::CurvePoint& point = sweep.points[i];
-    std::string mark;
-    if (sweep.spots.best_per_watt == i) mark = "best per watt";
-    if (sweep.spots.within == i) mark += (mark.empty() ? "" : ", ") + std::string("within 5 % of the peak");
-    rows.push_back(
-        {power::watts_text(point.limit_mw), rate_text(point.rate, sweep.unit),
-         fmt::format("{:.1f} %", 100 * point.relative.value),
-         fmt::format("[{:.1f}, {:.1f}]", 100 * point.relative.low, 100 * point.relative.high),
-         point.power_w > 0 ? fmt::format("{:.1f} W ± {:.1f} %", point.power_w, point.power_spread_percent) : "-",
-         per_joule_text(point.per_joule(), sweep.unit),
-         point.temperature_c ? fmt::format("{} °C", *point.temperature_c) : "-",
-         point.clock_mhz ? fmt::format("{} MHz", *point.clock_mhz) : "-", mark});
-  }
-  return table({"limit", "performance", "relative", "95 %", "draws", "per joule", "hottest", "clock", ""}, rows,
-               "rrrr3r4rr1r2l");
+  const auto rate = [&](const power::CurvePoint& point) { return rate_text(point.rate, sweep.unit); };
+  const auto per_joule = [&](const power::CurvePoint& point) { return per_joule_text(point.per_joule(), sweep.unit); };
+  const auto mark = [&](const power::CurvePoint& point) {
+    const auto is = [&](const std::optional<size_t>& spot) { return spot && &point == &sweep.points[*spot]; };
+    const std::string best = is(sweep.spots.best_per_watt) ? "best per watt" : "";
+    if (!is(sweep.spots.within)) return best;
+    return best + (best.empty() ? "" : ", ") + "within 5 % of the peak";
+  };
+  return figure_table(
+      "power-sweep", "points", json_of(sweep.points), {},
+      {.last = {own_column("performance", sweep.points, rate, "r"),
+                own_column("per joule", sweep.points, per_joule, "r4"), own_column("", sweep.points, mark)}});
 }
 
 std::string claim_text(const power::ClaimVerdict& claim) {

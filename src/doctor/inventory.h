@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "base/units.h"
 #include "gpu/gpu.h"
 #include "machine/tree.h"
@@ -31,12 +31,12 @@ struct InventoryGpu {
   std::optional<InventoryFigure> multiprocessors, l2_bytes;
 };
 void visit_fields(auto& visit, Is<InventoryGpu> auto& entry) {
-  visit("maker", entry.vendor);
+  visit_fields(visit, entry.gpu);
+  visit("maker", entry.vendor, Figure().column("vendor"));
   visit("numa_node", entry.numa_node);
-  visit("processors", entry.cpus);
+  visit("processors", entry.cpus, Figure().column("near CPUs"));
   visit("multiprocessors", entry.multiprocessors);
   visit("l2_bytes", entry.l2_bytes);
-  visit_fields(visit, entry.gpu);
 }
 
 struct Inventory {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "gpu/reading.h"
 
 namespace ridge::gpu {
@@ -121,16 +121,16 @@ struct Gpu {
   std::vector<GpuProcess> processes;  // that compute
 };
 
-// Every Reading of a GPU, in the order above.
+// Every Reading of a GPU, in the order above; some with their figure.
 void visit_readings(Is<Gpu> auto& gpu, auto&& visit) {
-  visit("name", gpu.name);
+  visit("name", gpu.name, Figure().column("GPU"));
   visit("uuid", gpu.uuid);
-  visit("pci_address", gpu.pci_address);
+  visit("pci_address", gpu.pci_address, Figure().column("address"));
   visit("architecture", gpu.architecture);
   visit("compute_capability", gpu.compute_capability);
   visit("cores", gpu.cores);
-  visit("memory_total_bytes", gpu.memory_total_bytes);
-  visit("memory_used_bytes", gpu.memory_used_bytes);
+  visit("memory_total_bytes", gpu.memory_total_bytes, Figure().column("memory"));
+  visit("memory_used_bytes", gpu.memory_used_bytes, Figure().column("in use"));
   visit("memory_bus_bits", gpu.memory_bus_bits);
   visit("utilization_percent", gpu.utilization_percent);
   visit("ecc", gpu.ecc);
@@ -154,16 +154,16 @@ void visit_readings(Is<Gpu> auto& gpu, auto&& visit) {
   visit("pcie_width", gpu.pcie_width);
   visit("pcie_width_max", gpu.pcie_width_max);
   visit("pcie_replays", gpu.pcie_replays);
-  visit("temperature_c", gpu.temperature_c);
+  visit("temperature_c", gpu.temperature_c, Figure().column("temperature").in("°C"));
   visit("slowdown_temperature_c", gpu.slowdown_temperature_c);
-  visit("power_mw", gpu.power_mw);
-  visit("power_limit_mw", gpu.power_limit_mw);
+  visit("power_mw", gpu.power_mw, Figure().column("power draw").in("mW"));
+  visit("power_limit_mw", gpu.power_limit_mw, Figure().column("power limit").in("mW"));
   visit("power_limit_set_mw", gpu.power_limit_set_mw);
   visit("power_limit_default_mw", gpu.power_limit_default_mw);
   visit("power_limit_min_mw", gpu.power_limit_min_mw);
   visit("power_limit_max_mw", gpu.power_limit_max_mw);
   visit("energy_mj", gpu.energy_mj);
-  visit("sm_clock_mhz", gpu.sm_clock_mhz);
+  visit("sm_clock_mhz", gpu.sm_clock_mhz, Figure().column("clock").in("MHz"));
   visit("sm_clock_max_mhz", gpu.sm_clock_max_mhz);
   visit("memory_clock_mhz", gpu.memory_clock_mhz);
   visit("memory_clock_max_mhz", gpu.memory_clock_max_mhz);

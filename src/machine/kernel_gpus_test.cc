@@ -41,7 +41,7 @@ gpu::Gpu only(const Tree& tree, GpuVendor vendor) {
 // {name: value} of the known readings, as JSON.
 Json known(const gpu::Gpu& gpu) {
   Json json = Json::object(), all = json_of(gpu);
-  gpu::visit_readings(gpu, [&](const char* name, const auto& reading) {
+  gpu::visit_readings(gpu, [&](const char* name, const auto& reading, const auto&...) {
     if (reading) json[name] = all[name];
   });
   return json;

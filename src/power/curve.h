@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/figure.h"
 #include "gpu/slowdown.h"
 #include "measure/claim.h"
 
@@ -31,18 +31,18 @@ inline double watts_of(int64_t milliwatts) { return static_cast<double>(milliwat
 void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
   std::vector<std::string_view> slowed_by;
   for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(point.slowdown_bits)) slowed_by.push_back(slowdown.name);
-  visit.derived("limit_w", watts_of(point.limit_mw));
+  visit.derived("limit_w", Derived{watts_of(point.limit_mw), Figure().column("power limit").in("W")});
   visit("rounds", point.rounds);
   visit("rate_per_s", point.rate);
-  visit("relative", point.relative.value);
-  visit("relative_low", point.relative.low);
-  visit.optional("relative_high", point.relative.high);  // null: no bound
-  visit("power_w", point.power_w);
-  visit("power_spread_percent", point.power_spread_percent);
+  visit("relative", point.relative.value, Figure().column("relative").in("share"));
+  visit("relative_low", point.relative.low, Figure().column("≥").in("share").leaves(3));
+  visit.optional("relative_high", point.relative.high, means("null: no bound").column("≤").in("share").leaves(3));
+  visit("power_w", point.power_w, Figure().column("power draw").in("W"));
+  visit("power_spread_percent", point.power_spread_percent, Figure().column("spread").leaves(2));
   visit.derived("per_joule", point.per_joule());
-  visit("temperature_c", point.temperature_c);
-  visit("clock_mhz", point.clock_mhz);
-  visit.derived("slowed_by", slowed_by);
+  visit("temperature_c", point.temperature_c, Figure().column("hottest").in("°C").leaves(1));
+  visit("clock_mhz", point.clock_mhz, Figure().column("clock").in("MHz").leaves(2));
+  visit.derived("slowed_by", Derived{slowed_by, Figure().column("slowed by").remark()});
 }
 
 struct SweetSpots {

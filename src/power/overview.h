@@ -38,8 +38,8 @@ void visit_fields(auto& visit, Is<GpuPower> auto& of) {
   visit("library", of.library, means("which library reported it"));
   visit("index", of.gpu.index);
   visit.unless_empty("failure", of.gpu.failure, means("why the GPU as a whole does not answer"));
-  gpu::visit_readings(of.gpu, [&](const char* name, auto& reading) {
-    if (is_of_power(name)) visit(name, reading);
+  gpu::visit_readings(of.gpu, [&](const char* name, auto& reading, const auto&... figure) {
+    if (is_of_power(name)) visit(name, reading, figure...);
   });
   std::optional<std::vector<gpu::Slowdown>> slowdown;
   if (of.gpu.slowdown_bits) slowdown = gpu::decode_slowdown(static_cast<uint64_t>(*of.gpu.slowdown_bits));

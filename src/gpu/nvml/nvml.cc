@@ -225,7 +225,7 @@ Gpu read_gpu(const Library& library, int index, Detail detail) {
   if (int code = library.nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != kSuccess) {
     Error error = library.error("nvmlDeviceGetHandleByIndex_v2", code);
     gpu.failure = error.message;
-    visit_readings(gpu, [&](const char*, auto& reading) { reading = error; });
+    visit_readings(gpu, [&](const char*, auto& reading, const auto&...) { reading = error; });
     return gpu;
   }
   Reader reader(library, device);

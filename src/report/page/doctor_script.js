@@ -1,8 +1,8 @@
 // Draws the diagnosis of a machine in the element "data". Numbers keep their value in data-value.
 (() => {
 const doctor = ridge.data;
-const {say, sentence, bytes, watts, make, section, longSection, quiet, name, prose, known, figure, figures, table,
-       expander, header, listed} = ridge;
+const {say, sentence, make, section, longSection, prose, figure, figures, table, listTable, expander, header, listed} =
+    ridge;
 
 const kVerdicts = ['fail', 'warn', 'ok', 'not_applicable'];
 const kClass = {fail: 'warn', warn: 'compute', ok: 'good', not_applicable: 'quiet'};
@@ -55,27 +55,10 @@ function areas() {
 function gpus() {
   const cards = doctor.cards || [];
   if (cards.length === 0) return null;
-  const plain = (value, show = String) =>
-      make('td', known(value) && typeof value !== 'object' ? show(value) : '–', {class: 'number'});
-  const rows = cards.map(
-      card =>
-          [name(typeof card.name === 'string' ? card.name : card.maker),
-           name(typeof card.pci_address === 'string' ? card.pci_address : ''), plain(card.memory_total_bytes, bytes),
-           plain(card.memory_used_bytes, bytes), plain(card.temperature_c, value => `${value} °C`),
-           plain(card.power_mw, value => watts(value / 1000)), plain(card.power_limit_mw, value => watts(value / 1000)),
-           plain(card.sm_clock_mhz, value => `${value} MHz`), plain(card.processors || null)]);
   const links = doctor.topology && cards.length > 1 ?
       table(['', ...cards.map((_, i) => `GPU ${i}`)], doctor.topology.map((row, i) => [`GPU ${i}`, ...row])) :
       null;
-  return section(
-      'gpus', 'GPUs',
-      table(
-          [
-            'GPU', 'address', '#memory', '#in use', '#temperature', '#power draw', '#power limit', '#clock',
-            '#near CPUs'
-          ],
-          rows),
-      links);
+  return section('gpus', 'GPUs', listTable('cards'), links);
 }
 
 ridge.page(() => [title(), problems(), gpus(), areas()]);

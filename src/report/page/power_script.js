@@ -2,8 +2,8 @@
 (() => {
 
 const sweep = ridge.data;
-const {say, colon, digits, rate, flops, plusMinus, watts, make, section, quiet, warning, name, prose, known, number,
-       cell, noCell, figure, figures, table, header, disturbed, faded, canvas, draw, axis, plain} = ridge;
+const {say, colon, digits, rate, flops, watts, make, section, quiet, warning, name, prose, known, number, cell, noCell,
+       figure, figures, table, listTable, header, disturbed, faded, canvas, draw, axis, plain} = ridge;
 
 const points = sweep.points.map((point, i) => ({...point, member: `points.${i}`}));
 const rising = [...points].sort((a, b) => a.limit_w - b.limit_w);
@@ -139,26 +139,16 @@ function rows() {
                                   [say('lowest power limit within 5 % of the peak')] :
                                   [])]
                              .join(ridge.comma());
-  const body = points.map(point => {
-    const of = (name, format, drawn = true) => drawn ? cell(format, `${point.member}.${name}`) : noCell();
-    return [
-      of('limit_w', watts), of('rate_per_s', work), of('relative', percent), of('relative_low', percent),
-      of('relative_high', percent), of('power_w', watts, point.power_w > 0),
-      of('power_spread_percent', plusMinus, point.power_w > 0), of('per_joule', perJoule, point.per_joule > 0),
-      of('temperature_c', celsius), of('clock_mhz', megahertz),
-      make('td', ridge.listed(point.slowed_by.map(say)) || '–', {class: 'name'}),
-      make('td', marks(point), {class: 'name'})
-    ];
-  });
   const origin = sweep.power_origin === 'energy counter' ? 'by the energy counter' : 'by samples every 0.1 s';
   return make(
       'div', null, {},
-      table(
-          [
-            '#power limit', '#performance', '#relative', '#≥', '#≤', '#power draw', '#spread', '#per joule', '#hottest',
-            '#clock', 'slowed by', ''
-          ],
-          body),
+      listTable('points', {
+        last: [
+          ['#performance', (_, i) => cell(work, `points.${i}.rate_per_s`)],
+          ['#per joule', ({per_joule}, i) => per_joule > 0 ? cell(perJoule, `points.${i}.per_joule`) : noCell()],
+          ['', point => make('td', marks(point), {class: 'name'})]
+        ]
+      }),
       quiet(`power draw: measured, ${origin}`));
 }
 
