@@ -72,7 +72,8 @@ std::string per_joule_text(double per_joule, const std::string& unit) {
   return unit == "FLOP" ? format_flops(per_joule) + "/J" : fmt::format("{} {}/J", format_count(per_joule), unit);
 }
 
-std::string curve_table(const power::Sweep& sweep) {
+// `points`: their JSON, which has what slowed the device down also where the sweep was read back.
+std::string curve_table(const power::Sweep& sweep, const Json& points) {
   const auto rate = [&](const power::CurvePoint& point) { return rate_text(point.rate, sweep.unit); };
   const auto per_joule = [&](const power::CurvePoint& point) { return per_joule_text(point.per_joule(), sweep.unit); };
   const auto mark = [&](const power::CurvePoint& point) {
@@ -82,7 +83,7 @@ std::string curve_table(const power::Sweep& sweep) {
     return best + (best.empty() ? "" : ", ") + "within 5 % of the peak";
   };
   return figure_table(
-      "power-sweep", "points", json_of(sweep.points), {},
+      "power-sweep", "points", points, {},
       {.last = {own_column("performance", sweep.points, rate, "r"),
                 own_column("per joule", sweep.points, per_joule, "r4"), own_column("", sweep.points, mark)}});
 }
@@ -96,12 +97,12 @@ std::string claim_text(const power::ClaimVerdict& claim) {
   return claim.reason.empty() ? text : text + ": " + claim.reason;
 }
 
-void render(const power::Sweep& sweep) {
+void render(const power::Sweep& sweep, const Json& document) {
   print(fmt::format("{} · {} · {} rounds{}", sweep.device, sweep.workload, sweep.rounds,
                     sweep.interrupted ? ", interrupted"
                     : sweep.converged ? ""
                                       : ", stopped at --seconds before every rate was known to 2 %"));
-  print("\n" + curve_table(sweep));
+  print("\n" + curve_table(sweep, document.at("points")));
   print(fmt::format("performance: median, measured; relative to {} with its 95 % interval; power: measured by {}",
                     power::watts_text(sweep.reference_limit_mw),
                     sweep.power_origin == "energy counter" ? "the energy counter" : "samples every 0.1 s"));
@@ -134,7 +135,7 @@ int run_sweep(const PowerSweepOptions& options) {
         "temperature_c clock_mhz slowed_by",
         json["points"]));
   } else {
-    render(result->sweep);
+    render(result->sweep, json);
     print_next(next_of(options, result->sweep));
   }
   if (Status kept = keep(options.command, options.output, json); !kept) return power_failed(kSweepVerb, kept.error());
@@ -147,7 +148,7 @@ int run_sweep(const PowerSweepOptions& options) {
 
 Status show_power_sweep(const Json& document) {
   RIDGE_ASSIGN(const power::Sweep sweep, power::sweep_from_json(document));
-  render(sweep);
+  render(sweep, document);
   return {};
 }
 

@@ -211,7 +211,8 @@ const showsSomething = value => Array.isArray(value) ? value.length > 0 :
   known(value) && typeof value === 'object' ? known(value.low) : known(value) && value !== 0 && value !== '';
 const listTable = (list, {first = [], last = [], except = [], order} = {}) => {
   const rows = (order || Object.keys(valueOf(list) || [])).map(i => `${list}.${i}`);
-  const own = all => all.map(([head, cellOf]) => ({head, cells: rows.map((row, i) => cellOf(valueOf(row), i))}));
+  const own = all => all.map(([head, cellOf]) => ({head, cells: rows.map((row, i) => cellOf(valueOf(row), i))}))
+                         .filter(({cells}) => cells.length === 0 || cells.some(cell => cell.textContent ?? cell));
   const all = columns[list.replace(/\.\d+/g, '')] || [];
   const ofList = all.flatMap(({member, label, unit, range_of: isRange}) => {
     const members = rows.map(row => row + member.replaceAll('/', '.')), values = members.map(valueOf);
