@@ -65,32 +65,23 @@ Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& se
   const TimePoint begin = model.budget.end_of(tune::Part::kSearch), end = model.budget.end_of(tune::Part::kConfirm);
   if (load) model.benchmark->end_by(begin + (end - begin) / 2);  // the rest is the load's
   bool proved = false;
-  while (true) {
+  const auto objection = [&](const tune::Decision& decision) -> Result<tune::SkipReason> {
     at_load.reset();
-    RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, *model.benchmark, explored, model.untuned, how));
-    if (decision.interrupted || decision.choice == tune::Choice::kNone) return decision;
-    const bool untuned = decision.choice == tune::Choice::kBaseline;
-    tune::SkipReason lost = {"rows-lose-accuracy", "its rows lose accuracy when they run together"};
-    RIDGE_ASSIGN(bool holds, keeps_rows_apart(decision.candidate, model));
-    if (holds && load && (!proved || !model.budget.over(tune::Part::kConfirm))) {
-      proved = true;
-      Result<tune::share::Proof> proof = prove_load(model, own, decision.candidate);
-      if (!proof && proof.error().code == Code::kCancelled) {
-        decision.interrupted = true;
-        return decision;
-      }
-      if (!proof) return proof.error();
-      at_load = proof->at_load.front();
-      lost = {"not-proven", tune::share::refuted(*proof, {&own, 1})};
-      holds = lost.text.empty();
-    }
-    if (holds) return decision;
-    if (untuned) {
-      decision.choice = tune::Choice::kNone;
-      return decision;
-    }
-    search.withdraw(decision.candidate, lost);
-  }
+    if (decision.choice == tune::Choice::kNone) return tune::SkipReason{};
+    RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision.candidate, model));
+    if (!keeps) return tune::SkipReason{"rows-lose-accuracy", "its rows lose accuracy when they run together"};
+    if (!load || (proved && model.budget.over(tune::Part::kConfirm))) return tune::SkipReason{};
+    proved = true;
+    RIDGE_ASSIGN(const tune::share::Proof proof, prove_load(model, own, decision.candidate));
+    at_load = proof.at_load.front();
+    return tune::SkipReason{"not-proven", tune::share::refuted(proof, {&own, 1})};
+  };
+  return tune::confirm_unless([&] { return tune::confirm(search, *model.benchmark, explored, model.untuned, how); },
+                              objection,
+                              [&](const tune::Candidate& candidate, const tune::SkipReason& why) {
+                                search.withdraw(candidate, why);
+                                return Status();
+                              });
 }
 
 // Options for a part of the run; its trials end with it.

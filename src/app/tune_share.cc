@@ -217,26 +217,20 @@ Result<tune::share::CoLocatedDecision> decide_together(CoLocatedSearch& together
                                                        const tune::share::CoLocatedExploration& explored,
                                                        const tune::CoLocatedTrial& untuned,
                                                        const tune::TuneOptions& how) {
-  while (true) {
-    together.benchmark->end_by(together.times.end_of_confirmation());
-    RIDGE_ASSIGN(tune::share::CoLocatedDecision decision,
-                 tune::share::confirm(together.search, *together.benchmark, explored, untuned, how));
-    if (decision.interrupted) return decision;
-    Result<std::string> why_not = objection(together, decision.candidate);
-    if (!why_not && why_not.error().code == Code::kCancelled) {
-      decision.interrupted = true;
-      return decision;
-    }
-    if (!why_not) return why_not.error();
-    if (why_not->empty() || decision.choice == tune::Choice::kNone) return decision;
-    together.refuted = *why_not;
-    if (decision.choice == tune::Choice::kBaseline) {
-      decision.choice = tune::Choice::kNone;
-      return decision;
-    }
-    together.search.withdraw(decision.candidate, {"not-proven", *why_not});
-    RIDGE_TRY(together.open());
-  }
+  return tune::confirm_unless(
+      [&] {
+        together.benchmark->end_by(together.times.end_of_confirmation());
+        return tune::share::confirm(together.search, *together.benchmark, explored, untuned, how);
+      },
+      [&](const tune::share::CoLocatedDecision& decision) -> Result<tune::SkipReason> {
+        RIDGE_ASSIGN(const std::string why_not, objection(together, decision.candidate));
+        if (decision.choice != tune::Choice::kNone && !why_not.empty()) together.refuted = why_not;
+        return tune::SkipReason{"not-proven", why_not};
+      },
+      [&](const tune::share::Partition& partition, const tune::SkipReason& why_not) {
+        together.search.withdraw(partition, why_not);
+        return together.open();
+      });
 }
 
 // The candidate's own trial alone: its point on the curve over the batch.

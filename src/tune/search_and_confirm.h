@@ -187,4 +187,25 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
   return decision;
 }
 
+// A winner to which nothing is objected: `objection(decision)` gives a Result<SkipReason>, whose text is empty if the
+// winner holds. One that does not is withdrawn, and `confirm()` gives the next; an objection to the untuned models leaves
+// no answer. Interrupted: the decision so far.
+template <typename Confirm, typename Object, typename Withdraw>
+auto confirm_unless(const Confirm& confirm, const Object& objection, const Withdraw& withdraw) -> decltype(confirm()) {
+  while (true) {
+    RIDGE_ASSIGN(auto decision, confirm());
+    if (decision.interrupted) return decision;
+    const Result<SkipReason> why_not = objection(decision);
+    decision.interrupted = !why_not && why_not.error().code == Code::kCancelled;
+    if (decision.interrupted) return decision;
+    if (!why_not) return why_not.error();
+    if (why_not->text.empty() || decision.choice == Choice::kNone) return decision;
+    if (decision.choice == Choice::kBaseline) {
+      decision.choice = Choice::kNone;
+      return decision;
+    }
+    RIDGE_TRY(withdraw(decision.candidate, *why_not));
+  }
+}
+
 }  // namespace ridge::tune
