@@ -26,8 +26,9 @@ OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "arpa/inet.h", "net
 NOTHING = "nothing of ours"
 # plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
 NAMES_ENGINES = ("src/engine/", "src/plan/plan.h", "src/doctor/installed.cc", "src/doctor/versions.cc")
-FOLDER = re.compile(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*?)(?:TEST_LINK\s+([^)]*?))?(?:EXCEPT\s[^)]*)?\)",
-                    re.MULTILINE)
+FOLDER = re.compile(
+    r"^ridge_folder\((\w+)\s+(?:ONCE\s+|WIRE\s+)?LINK\s+([^)]*?)(?:TEST_LINK\s+([^)]*?))?(?:EXCEPT\s[^)]*)?\)",
+    re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

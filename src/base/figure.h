@@ -94,5 +94,7 @@ struct Derived {
   Figure figure;
   const T& operator()() const { return value; }
 };
+template <typename T>
+Derived(T, Figure) -> Derived<T>;
 
 }  // namespace ridge

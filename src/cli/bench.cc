@@ -265,7 +265,7 @@ std::vector<std::string> next_of(const BenchOptions& options, const app::BenchRe
 }
 
 // A row per layer if they were asked for, else one of the figures.
-std::string csv_text(const measure::Measurement& m) {
+std::string measurement_csv(const measure::Measurement& m) {
   if (!m.layers.empty()) return csv_table(csv_columns_of(schema_of<measure::Layer>()), json_of(m.layers));
   return csv_table(csv_columns_of(schema_of<measure::Measurement>()), Json::array({measure::to_json(m)}));
 }
@@ -322,7 +322,7 @@ int bench(std::span<const std::string> arguments) {
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
-    print_verbatim(csv_text(*measured));
+    print_verbatim(measurement_csv(*measured));
   } else {
     render(*measured, layers_shown(options));
     if (graph->has_value()) print_next(next_of(options, *request));

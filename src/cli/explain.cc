@@ -72,7 +72,7 @@ bool has_chinese(std::string_view text) {
 }
 
 // A question in Chinese is answered in Chinese.
-Language language_of(const ExplainOptions& options, std::string_view query) {
+Language language_for(const ExplainOptions& options, std::string_view query) {
   if (options.language.empty() && has_chinese(query)) return Language::kChinese;
   return language_of_option(options.language);
 }
@@ -222,7 +222,7 @@ int explain(std::span<const std::string> arguments) {
   if (!book) return fail(kExplainVerb, book.error());
   if (options.list) return show_list(*book, options, language_of_option(options.language));
   const std::string query = query_of(options);
-  const Language language = language_of(options, query);
+  const Language language = language_for(options, query);
   if (query.find_first_not_of(" \t\r\n") == std::string::npos) {
     say("ridge explain: name a term or an error, or paste a message; ridge explain --list shows all entries");
     return kUsage;

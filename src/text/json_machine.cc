@@ -13,7 +13,7 @@ void add_branch(const JsonBranch& branch, std::vector<JsonBranch>& out) {
     out.push_back(branch);
 }
 
-bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+bool is_json_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void JsonMachine::step(const JsonBranch& branch, uint8_t byte, std::vector<JsonB
       if (branch.state + 1 == node.b) return expand(node.next, branch.count, branch.parent, out);
       return add_branch({branch.node, branch.count, branch.state + 1, branch.parent}, out);
     case JsonNode::kSpace:
-      if (!is_space(byte)) return;
+      if (!is_json_space(byte)) return;
       if (branch.state + 1 < kMostSpace) add_branch({branch.node, branch.count, branch.state + 1, branch.parent}, out);
       return expand(node.next, branch.count, branch.parent, out);
     case JsonNode::kBytes: {

@@ -188,8 +188,8 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
 }
 
 // A winner to which nothing is objected: `objection(decision)` gives a Result<SkipReason>, whose text is empty if the
-// winner holds. One that does not is withdrawn, and `confirm()` gives the next; an objection to the untuned models leaves
-// no answer. Interrupted: the decision so far.
+// winner holds. One that does not is withdrawn, and `confirm()` gives the next; an objection to the untuned models
+// leaves no answer. Interrupted: the decision so far.
 template <typename Confirm, typename Object, typename Withdraw>
 auto confirm_unless(const Confirm& confirm, const Object& objection, const Withdraw& withdraw) -> decltype(confirm()) {
   while (true) {
