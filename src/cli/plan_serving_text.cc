@@ -103,15 +103,12 @@ std::string here_text(const Json& here) {
   return fmt::format("limits of {}:{}; kernels' laws hold as shares of them\n", text_at(here, "name"), text);
 }
 
-// Beside the list's columns: the share of the step. A kernel without a bound has no share of it.
-std::string kernel_table(Json kernels) {
+// Beside the list's columns: the share of the step.
+std::string kernel_table(const Json& kernels) {
   OwnColumn share{"share", {}, "r2"};
   double all = 0;
   for (const Json& k : kernels) all += number_at(k, "ms");
-  for (Json& k : kernels) {
-    share.cells.push_back(format_percent(100 * number_at(k, "ms") / all));
-    if (number_at(k, "bound_ms") <= 0) k.erase("percent_of_limit");
-  }
+  for (const Json& k : kernels) share.cells.push_back(format_percent(100 * number_at(k, "ms") / all));
   return figure_table(schema_of<llm::KernelRow>(), kernels, {}, {.last = {share}});
 }
 

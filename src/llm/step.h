@@ -118,7 +118,7 @@ void visit_fields(auto& visit, Is<KernelRow> auto& row) {
   visit.derived("ms", Derived{1e3 * t.seconds, means("of all calls").column("time")});
   visit.derived("bound_ms", Derived{1e3 * t.bound_seconds, means("the physical limit").column("limit").leaves(3)});
   visit.derived("percent_of_limit", Derived{t.seconds > 0 ? 100 * t.bound_seconds / t.seconds : 0,
-                                            means("of the time").column("share of the limit").in("%").leaves(5)});
+                                            means("of the time").column("share of the limit").leaves(5)});
   visit.derived("limiter", Derived{std::string(t.bound_seconds <= 0 ? "none"
                                                : t.compute_bound    ? "compute"
                                                                     : "memory"),
