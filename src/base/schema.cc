@@ -142,7 +142,8 @@ std::vector<Column> columns_of(const Json& schema) {
                                                   : Better::kNeither;
     columns.push_back({path.member, path.id, path.label, path.unit, better, path.leaves, path.range_of});
   });
-  std::ranges::stable_partition(columns, [](const Column& column) { return column.leaves != Figure::kBelow; });
+  std::stable_partition(columns.begin(), columns.end(),
+                        [](const Column& column) { return column.leaves != Figure::kBelow; });
   for (auto range = columns.begin(); range != columns.end(); ++range)
     if (const auto figure = std::ranges::find(columns, range->range_of, &Column::member); figure < range)
       std::rotate(figure + 1, range, range + 1);
