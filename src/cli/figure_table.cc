@@ -59,13 +59,13 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string text_in_unit(const Json& value, std::string_view unit) {
   if (value.is_object()) {
-    const std::string low = text_in_unit(value.value("low", Json()), unit);
+    std::string low = text_in_unit(value.value("low", Json()), unit);
     const std::string high = text_in_unit(value.value("high", Json()), unit);
     if (low.empty() || low == high) return low;
     if (high.empty()) return "≥ " + low;
     const size_t space = std::min(high.rfind(' '), high.size());  // "12 to 13 ms"
-    return std::string(low.ends_with(high.substr(space)) ? low.substr(0, low.size() - (high.size() - space)) : low) +
-           " to " + high;
+    if (low.ends_with(high.substr(space))) low.resize(low.size() - (high.size() - space));
+    return low + " to " + high;
   }
   if (value.is_array()) {
     std::vector<std::string> texts;

@@ -78,9 +78,9 @@ std::string curve_table(const power::Sweep& sweep, const Json& points) {
   const auto per_joule = [&](const power::CurvePoint& point) { return per_joule_text(point.per_joule(), sweep.unit); };
   const auto mark = [&](const power::CurvePoint& point) {
     const auto is = [&](const std::optional<size_t>& spot) { return spot && &point == &sweep.points[*spot]; };
-    const std::string best = is(sweep.spots.best_per_watt) ? "best per watt" : "";
-    if (!is(sweep.spots.within)) return best;
-    return best + (best.empty() ? "" : ", ") + "within 5 % of the peak";
+    std::string marks = is(sweep.spots.best_per_watt) ? "best per watt" : "";
+    if (is(sweep.spots.within)) marks += (marks.empty() ? "" : ", ") + std::string("within 5 % of the peak");
+    return marks;
   };
   return figure_table(
       "power-sweep", "points", points, {},
