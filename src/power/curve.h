@@ -36,7 +36,8 @@ void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
   visit("rate_per_s", point.rate);
   visit("relative", point.relative.value, Figure().column("relative").in("share"));
   visit("relative_low", point.relative.low, Figure().column("≥").in("share").leaves(3));
-  visit.optional("relative_high", point.relative.high, means("null: no bound").column("≤").in("share").leaves(3));
+  visit.optional("relative_high", point.relative.high,
+                 means("null: no bound").column("≤").in("share").leaves(3).or_null());
   visit("power_w", point.power_w, Figure().column("power draw").in("W"));
   visit("power_spread_percent", point.power_spread_percent, Figure().column("spread").leaves(2));
   visit.derived("per_joule", point.per_joule());

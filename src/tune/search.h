@@ -41,7 +41,7 @@ struct Gain {
 void visit_fields(auto& visit, Is<Gain> auto& gain) {
   visit("ratio", gain.ratio, above(0));
   visit.optional("low", gain.low);
-  visit.optional("high", gain.high);
+  visit.optional("high", gain.high, means("null: fewer than two rounds").or_null());
 }
 Gain gain_of(std::span<const double> log_ratios);
 // Its 95 % interval, to stand behind the ratio: " (95 % CI 5.74–11.4)"; " (uncertain)" where the ends are more than a
