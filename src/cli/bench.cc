@@ -137,8 +137,6 @@ Result<app::BenchRequest> request_of(const BenchOptions& options) {
   return request;
 }
 
-std::string share_text(double percent) { return percent > 0 ? format_percent(percent) : "-"; }
-
 std::string spread_text(const measure::Measurement& m) {
   if (m.samples == 1)
     return std::string("measured, one run only") + (m.cold ? ", the first: a second would exceed --seconds" : "") +
@@ -196,7 +194,7 @@ std::string summary(const measure::Measurement& m) {
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
     if (!m.load)
       rows.push_back(
-          {"share of the limit", share_text(m.percent_of_limit),
+          {"share of the limit", text_in_unit(m.percent_of_limit, "% of the limit"),
            m.undisturbed ? "measured rate / rate at the bound; disturbed" : "measured rate / rate at the bound"});
   } else if (!m.limits.empty()) {
     rows.push_back({"bound", "not known", "most of the arithmetic has no rule or no known shape"});

@@ -128,13 +128,14 @@ Json list_columns(const Json& document) {
   std::string verb = app::about_of(document).command.verb;
   std::ranges::replace(verb, ' ', '-');
   Json lists = Json::object();
-  const auto* row = std::ranges::find_if(kKinds, [&](const DocumentKind& kind) {
-    if (kind.describe == nullptr || (kind.name != verb && !kind.name.starts_with(verb + "-"))) return false;
-    return std::ranges::all_of(schema_of_kind(kind)["required"],
-                               [&](const Json& name) { return document.contains(name.get<std::string>()); });
-  });
-  if (row == std::end(kKinds)) return lists;
-  add_columns(schema_of_kind(*row), "", lists);
+  for (const DocumentKind& kind : kKinds) {
+    if (kind.describe == nullptr || (kind.name != verb && !kind.name.starts_with(verb + "-"))) continue;
+    const Json schema = schema_of_kind(kind);
+    const auto has = [&](const Json& name) { return document.contains(name.get<std::string>()); };
+    if (!std::ranges::all_of(schema.at("required"), has)) continue;
+    add_columns(schema, "", lists);
+    break;
+  }
   return lists;
 }
 
